@@ -1,0 +1,54 @@
+# Every target sets up what it needs in .venv; a second run starts at once.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: help demo test test-slow lint docs bench clean
+
+help: ## this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+demo: $(VENV)/demo.stamp ## install, build a real corpus, train, evaluate, predict
+	@$(BIN)/labelwood demo
+
+test: lint docs ## everything that CI runs: lint, types, import layers, docs, tests
+	$(BIN)/python -m pytest
+
+test-slow: $(VENV)/dev.stamp ## long simulations and scale runs
+	$(BIN)/python -m pytest -m slow
+
+lint: $(VENV)/dev.stamp ## ruff, mypy --strict, import-linter
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+docs: $(VENV)/dev.stamp ## build the documentation into site/
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+bench: $(VENV)/bench.stamp ## ratios against the peers, in one run
+	$(BIN)/python -m benchmarks
+
+clean: ## remove what the targets made
+	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "labelwood needs Python 3.11 or newer: make PYTHON=/path/to/python3.11"; exit 1; }
+	@echo "setting up $(VENV) (first run only)"
+	@$(PYTHON) -m venv $(VENV) || \
+	  { rm -rf $(VENV); echo "no venv module: install it (on Debian: apt-get install python3-venv)"; exit 1; }
+
+$(VENV)/demo.stamp: pyproject.toml | $(VENV)/bin/python
+	$(PIP) install -e .
+	@touch $@
+
+$(VENV)/dev.stamp: pyproject.toml | $(VENV)/bin/python
+	$(PIP) install -e '.[dev]'
+	@touch $@ $(VENV)/demo.stamp
+
+$(VENV)/bench.stamp: pyproject.toml | $(VENV)/bin/python
+	$(PIP) install -e '.[bench]'
+	@touch $@

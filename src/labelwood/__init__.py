@@ -1,0 +1,35 @@
+"""labelwood tags things with many labels and says how far the tags can be trusted."""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# Public names and where they live. They are imported on first use, so that
+# importing labelwood is quick and compiles nothing.
+_HOME = {
+    "Dataset": "labelwood.data.dataset",
+    "TopK": "labelwood.core.topk",
+    "show_progress": "labelwood.core.progress",
+}
+_MODULES = ("data", "errors", "metrics")
+
+__all__ = ["__version__", *_HOME, *_MODULES]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(importlib.import_module(_HOME[name]), name)
+    if name in _MODULES:
+        return importlib.import_module(f"labelwood.{name}")
+    raise AttributeError(f"module 'labelwood' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+if TYPE_CHECKING:
+    from labelwood.core.progress import show_progress as show_progress
+    from labelwood.core.topk import TopK as TopK
+    from labelwood.data.dataset import Dataset as Dataset

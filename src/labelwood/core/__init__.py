@@ -1,0 +1,1 @@
+"""The ground everything stands on: arrays, labels, random streams, threads, progress."""

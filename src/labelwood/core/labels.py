@@ -1,0 +1,112 @@
+"""Labels in any of the accepted forms, as one CSR indicator matrix and its classes."""
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from labelwood.core.sparse import check_structure
+from labelwood.core.types import CSR, AnyArray
+from labelwood.errors import DataError
+
+
+class EncodedLabels(NamedTuple):
+    """`Y` is a float32 indicator of shape (n, len(classes))."""
+
+    Y: CSR
+    classes: AnyArray
+    multilabel: bool
+
+
+def encode_labels(y: object) -> EncodedLabels:
+    """Read labels of any accepted form.
+
+    - a sparse matrix or a two-dimensional array of zeros and ones: classes are 0…L−1;
+    - a list of lists (tuples, sets) of names or numbers: classes are the sorted names;
+    - a one-dimensional sequence: exactly one class for each point, as in scikit-learn.
+
+    Examples
+    --------
+    >>> Y, classes, multilabel = encode_labels([["owl", "cat"], [], ["cat"]])
+    >>> Y.toarray().tolist(), classes.tolist(), multilabel
+    ([[1.0, 1.0], [0.0, 0.0], [1.0, 0.0]], ['cat', 'owl'], True)
+    """
+    if sp.issparse(y):
+        Y = indicator(y)
+        return EncodedLabels(Y, np.arange(Y.shape[1]), True)
+    if is_label_lists(y):
+        lists = [list(labels) for labels in y]  # type: ignore[attr-defined]
+        names: set[object] = {name for labels in lists for name in labels}
+        try:
+            classes = sorted(names)  # type: ignore[type-var]
+        except TypeError:
+            kinds = ", ".join(sorted({type(name).__name__ for name in names}))
+            raise DataError(f"Labels must be all names or all numbers. Got {kinds}.") from None
+        Y = lists_to_indicator(lists, classes)
+        return EncodedLabels(Y, np.asarray(classes, dtype=None if classes else np.int64), True)
+    array = np.asarray(y)
+    if array.ndim == 2 and array.shape[1] != 1:
+        Y = indicator(array)
+        return EncodedLabels(Y, np.arange(Y.shape[1]), True)
+    array = column_or_1d(array, warn=True)
+    check_classification_targets(array)
+    classes_1d, codes = np.unique(array, return_inverse=True)
+    n = array.size
+    Y = sp.csr_array(
+        (np.ones(n, dtype=np.float32), codes, np.arange(n + 1)), shape=(n, classes_1d.size)
+    )
+    return EncodedLabels(Y, classes_1d, False)
+
+
+def is_label_lists(y: object) -> bool:
+    """Whether `y` is a list of label lists (a NumPy array never is)."""
+    if isinstance(y, (str, bytes, np.ndarray)) or not isinstance(y, Sequence):
+        return False
+    return len(y) > 0 and all(
+        isinstance(one, Collection) and not isinstance(one, (str, bytes, np.ndarray)) for one in y
+    )
+
+
+def indicator(Y: object, *, name: str = "Y") -> CSR:
+    """A float32 CSR indicator matrix from a sparse matrix or an array of zeros and ones.
+
+    Stored zeros are dropped; a label given twice to a point counts once.
+    """
+    matrix = sp.csr_array(Y)
+    if matrix.ndim != 2:
+        raise DataError(f"{name} must have two dimensions. Got {matrix.ndim} instead.")
+    check_structure(matrix, name)
+    values = matrix.data
+    bad = np.flatnonzero((values != 0) & (values != 1))
+    if bad.size:
+        row = int(np.searchsorted(matrix.indptr, bad[0], side="right")) - 1
+        raise DataError(
+            f"{name} must hold zeros and ones. Got {values[bad[0]]!r} in row {row}, "
+            f"label {matrix.indices[bad[0]]}."
+        )
+    if matrix.dtype == np.float32 and matrix.has_canonical_format and np.all(values):
+        return matrix
+    matrix = matrix.astype(np.float32)  # a copy: the caller's matrix stays as it is
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    matrix.data[:] = 1
+    return matrix
+
+
+def lists_to_indicator(lists: Sequence[Collection[object]], classes: Sequence[object]) -> CSR:
+    """Label lists as an indicator over `classes`; a name outside them is an error."""
+    index = {name: i for i, name in enumerate(classes)}
+    indptr = np.zeros(len(lists) + 1, dtype=np.int64)
+    indices: list[int] = []
+    for row, labels in enumerate(lists):
+        try:
+            indices.extend(sorted({index[name] for name in labels}))
+        except KeyError as error:
+            raise DataError(f"Point {row} has the unknown label {error.args[0]!r}.") from None
+        indptr[row + 1] = len(indices)
+    data = np.ones(len(indices), dtype=np.float32)
+    columns = np.asarray(indices, dtype=np.int32)
+    return sp.csr_array((data, columns, indptr), shape=(len(lists), len(classes)))

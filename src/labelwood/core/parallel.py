@@ -1,0 +1,47 @@
+"""Independent pieces of work over threads, in order, whatever the number of threads."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+import joblib
+
+from labelwood.core.progress import progress
+
+_T = TypeVar("_T")
+_R = TypeVar("_R")
+
+
+def parallel(
+    function: Callable[[_T], _R],
+    items: Sequence[_T],
+    *,
+    n_jobs: int | None = None,
+    description: str = "",
+    weights: Iterable[int] | None = None,
+) -> list[_R]:
+    """Apply `function` to each item; results come back in the order of the items.
+
+    `weights` are the items' shares of the work, for the progress bar. Under
+    `joblib.parallel_config(backend="dask")` the same call runs on a cluster.
+    """
+    sizes = [1] * len(items) if weights is None else list(weights)
+    run = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+    results = []
+    with progress(description, total=sum(sizes)) as bar:
+        for result, size in zip(
+            run(joblib.delayed(function)(item) for item in items), sizes, strict=True
+        ):
+            results.append(result)
+            bar.update(size)
+    return results
+
+
+def blocks(n: int, size: int) -> list[range]:
+    """0…n−1 cut into ranges of at most `size`.
+
+    Examples
+    --------
+    >>> blocks(5, 2)
+    [range(0, 2), range(2, 4), range(4, 5)]
+    """
+    return [range(start, min(start + size, n)) for start in range(0, n, size)]

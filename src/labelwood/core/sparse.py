@@ -1,0 +1,113 @@
+"""Checked CSR matrices, and their plain arrays for kernels."""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from labelwood.core.types import CSR, AnyArray, FloatArray, IndexArray, PointerArray
+from labelwood.errors import DataError
+
+
+class CSRArrays(NamedTuple):
+    """What a kernel takes of a CSR matrix: int64 pointers, uint32 indices, float32 data."""
+
+    indptr: PointerArray
+    indices: IndexArray
+    data: FloatArray
+
+
+def as_csr(X: object, *, name: str = "X", n_columns: int | None = None) -> CSR:
+    """Return `X` as a float32 CSR array with sorted, unique indices and finite values.
+
+    Nothing is copied where `X` already is that, and `X` itself is never changed.
+    Dense arrays, every sparse format, other dtypes, int64 indices, unsorted or
+    duplicate indices (which are summed) and read-only memory maps are accepted.
+
+    Examples
+    --------
+    >>> as_csr([[0, 2], [1, 0]]).indices.tolist()
+    [1, 0]
+    """
+    if sp.issparse(X):
+        matrix = sp.csr_array(X)
+        check_structure(matrix, name)
+    else:
+        dense = np.asarray(X)
+        if dense.ndim != 2:
+            raise DataError(f"{name} must have two dimensions. Got {dense.ndim} instead.")
+        matrix = sp.csr_array(_as_float32(dense, name))
+    if n_columns is not None and matrix.shape[1] != n_columns:
+        raise DataError(f"{name} has {matrix.shape[1]} columns where {n_columns} are expected.")
+    if matrix.data.dtype != np.float32:
+        # With `copy=False` the new matrix shares its index arrays with the old one.
+        data = _as_float32(matrix.data, name)
+        matrix = sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    check_finite(matrix, name)
+    return matrix
+
+
+def check_structure(matrix: CSR, name: str) -> None:
+    """Refuse a CSR matrix whose pointers or indices would send a kernel out of bounds."""
+    indptr, indices = matrix.indptr, matrix.indices
+    if (
+        indptr.size != matrix.shape[0] + 1
+        or indptr[0] != 0
+        or np.any(np.diff(indptr) < 0)
+        or indptr[-1] > min(indices.size, matrix.data.size)
+    ):
+        raise DataError(f"{name} is not a valid CSR matrix: its row pointers are inconsistent.")
+    used = indices[: indptr[-1]]
+    if used.size and (used.min() < 0 or used.max() >= matrix.shape[1]):
+        bad = used.min() if used.min() < 0 else used.max()
+        raise DataError(f"{name} has column index {bad}, outside 0…{matrix.shape[1] - 1}.")
+
+
+def check_finite(matrix: CSR, name: str) -> None:
+    """Refuse NaN and infinite values, naming the first one's place."""
+    # The sum is finite unless a value is not (or the sum overflows): one cheap pass.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(matrix.data.sum(dtype=np.float64)):
+            return
+    bad = np.flatnonzero(~np.isfinite(matrix.data))
+    if bad.size == 0:
+        return
+    row = int(np.searchsorted(matrix.indptr, bad[0], side="right")) - 1
+    value = "NaN" if np.isnan(matrix.data[bad[0]]) else "infinity"
+    column = matrix.indices[bad[0]]
+    raise DataError(
+        f"{name} contains {value} (row {row}, column {column}); remove or impute such values."
+    )
+
+
+def csr_arrays(matrix: CSR) -> CSRArrays:
+    """Plain arrays of a matrix from `as_csr`; indices and data are not copied."""
+    indices = matrix.indices
+    if indices.dtype == np.int32:
+        unsigned = indices.view(np.uint32)
+    else:
+        if matrix.shape[1] > np.iinfo(np.uint32).max:
+            raise DataError(f"{matrix.shape[1]} columns: at most 2³² − 1 are supported.")
+        unsigned = indices.astype(np.uint32)
+    return CSRArrays(matrix.indptr.astype(np.int64, copy=False), unsigned, matrix.data)
+
+
+def unit_rows(matrix: CSR) -> CSR:
+    """Rows scaled to Euclidean length one (empty rows stay empty)."""
+    norms = np.sqrt(matrix.multiply(matrix).sum(axis=1)).astype(np.float32)
+    scale = np.repeat(1 / np.where(norms > 0, norms, 1), np.diff(matrix.indptr))
+    data = matrix.data * scale.astype(np.float32)
+    return sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def _as_float32(values: AnyArray, name: str) -> FloatArray:
+    if values.dtype.kind == "c":
+        raise DataError(f"Complex data not supported: {name} has dtype {values.dtype}.")
+    try:
+        with np.errstate(over="ignore"):
+            return values.astype(np.float32, copy=False)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{name} must hold numbers: {error}.") from None

@@ -1,0 +1,1 @@
+"""Corpora that can be made on any machine."""

@@ -1,0 +1,112 @@
+"""Points, their labels, and what both are called."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from labelwood.core.types import CSR
+from labelwood.errors import DataError
+
+if TYPE_CHECKING:
+    from labelwood.data.taxonomy import Taxonomy
+
+
+@dataclass(frozen=True, repr=False)
+class Dataset:
+    """A set of points with their labels.
+
+    Attributes
+    ----------
+    X : csr_array of shape (n, n_features), or None
+        Features in float32. None for a set of texts that has not been vectorised.
+    Y : csr_array of shape (n, n_labels)
+        Indicator of the labels, float32 ones.
+    label_names, feature_names : sequences of str, or None
+        What the columns of `Y` and `X` are called.
+    ids : sequence of str, or None
+        What the points are called.
+    texts : sequence of str, or None
+        The raw text of each point.
+    taxonomy : Taxonomy or None
+        The forest that the labels stand in.
+    description : str
+        Where the data come from.
+    """
+
+    X: CSR | None
+    Y: CSR
+    label_names: Sequence[str] | None = None
+    feature_names: Sequence[str] | None = None
+    ids: Sequence[str] | None = None
+    texts: Sequence[str] | None = None
+    taxonomy: "Taxonomy | None" = None
+    description: str = ""
+
+    def __post_init__(self) -> None:
+        n, n_labels = self.Y.shape
+        if self.X is None and self.texts is None:
+            raise DataError("A Dataset needs features (X) or texts.")
+        for what, size, wanted in (
+            ("X", None if self.X is None else self.X.shape[0], n),
+            ("ids", _length(self.ids), n),
+            ("texts", _length(self.texts), n),
+            ("label_names", _length(self.label_names), n_labels),
+            (
+                "feature_names",
+                None if self.X is None else _length(self.feature_names),
+                None if self.X is None else self.X.shape[1],
+            ),
+        ):
+            if size is not None and size != wanted:
+                raise DataError(f"{what} has {size} entries where {wanted} are expected.")
+
+    def __len__(self) -> int:
+        return int(self.Y.shape[0])
+
+    @property
+    def n_labels(self) -> int:
+        """The number of labels, used or not."""
+        return int(self.Y.shape[1])
+
+    def select(self, rows: Sequence[int] | np.ndarray) -> "Dataset":
+        """The points `rows`, in that order, with the same labels and features."""
+        index = np.asarray(rows)
+        if index.dtype == bool:
+            index = np.flatnonzero(index)
+        index = index.astype(np.intp, copy=False)
+        return replace(
+            self,
+            X=None if self.X is None else self.X[index],
+            Y=self.Y[index],
+            ids=None if self.ids is None else [self.ids[i] for i in index],
+            texts=None if self.texts is None else [self.texts[i] for i in index],
+        )
+
+    def label_lists(self) -> list[list[str]]:
+        """The label names (or indices, as text) of each point."""
+        names = self.label_names
+        lists = np.split(self.Y.indices, self.Y.indptr[1:-1])
+        if names is None:
+            return [[str(label) for label in labels] for labels in lists]
+        return [[names[label] for label in labels] for labels in lists]
+
+    def __repr__(self) -> str:
+        n, n_labels = self.Y.shape
+        counts = np.bincount(self.Y.indices, minlength=n_labels)
+        if self.X is None:
+            features = "texts, not vectorised"
+        else:
+            features = f"{self.X.shape[1]:,} features, {self.X.nnz:,} non-zeros"
+        rare = np.count_nonzero(counts < 5) / max(n_labels, 1)
+        head = f"Dataset({self.description!r}: " if self.description else "Dataset("
+        return (
+            f"{head}{n:,} points, {features}, {n_labels:,} labels, "
+            f"{self.Y.nnz / max(n, 1):.2f} labels a point, "
+            f"{rare:.0%} of the labels with < 5 examples)"
+        )
+
+
+def _length(values: Sequence[str] | None) -> int | None:
+    return None if values is None else len(values)

@@ -1,0 +1,5 @@
+"""A forest of labels."""
+
+
+class Taxonomy:
+    """Labels in a forest."""

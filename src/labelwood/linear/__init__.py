@@ -1,0 +1,1 @@
+"""One sparse linear decision, and one for each label."""
