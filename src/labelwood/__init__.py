@@ -9,6 +9,8 @@ __version__ = "0.1.0"
 # importing labelwood is quick and compiles nothing.
 _HOME = {
     "Dataset": "labelwood.data.dataset",
+    "OneVsRestSVM": "labelwood.linear.onevsrest",
+    "PopularityClassifier": "labelwood.linear.popularity",
     "TopK": "labelwood.core.topk",
     "show_progress": "labelwood.core.progress",
 }
@@ -33,3 +35,5 @@ if TYPE_CHECKING:
     from labelwood.core.progress import show_progress as show_progress
     from labelwood.core.topk import TopK as TopK
     from labelwood.data.dataset import Dataset as Dataset
+    from labelwood.linear.onevsrest import OneVsRestSVM as OneVsRestSVM
+    from labelwood.linear.popularity import PopularityClassifier as PopularityClassifier

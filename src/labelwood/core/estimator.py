@@ -1,9 +1,9 @@
 """The contract that every multi-label estimator of the package keeps."""
 
+from abc import abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -19,7 +19,7 @@ class LabelEstimator(ClassifierMixin, BaseEstimator):
     """Base of the multi-label classifiers.
 
     A subclass declares `_constraints`, calls `_begin_fit` first in `fit`, and gives
-    `_score(X)` (CSR scores of the labels scored) and `_score_topk(X, k)`. It gets
+    `_score` and, where it can do better than sort all scores, `_score_topk`. It gets
     `predict`, `predict_topk` and `decision_function`.
 
     When `fit` was given one class for each point (a one-dimensional `y`), it behaves
@@ -60,8 +60,9 @@ class LabelEstimator(ClassifierMixin, BaseEstimator):
         )
         return as_csr(checked)
 
-    def _score(self, X: CSR) -> CSR:
-        raise TypeError(f"{type(self).__name__} gives no scores")
+    @abstractmethod
+    def _score(self, X: CSR, above: float | None = None) -> CSR:
+        """Scores of the labels that were scored; with `above`, only those greater."""
 
     def _score_topk(self, X: CSR, k: int) -> TopK:
         return TopK.from_csr(self._score(X), k)
@@ -90,27 +91,17 @@ class LabelEstimator(ClassifierMixin, BaseEstimator):
 
         After a fit on one class for each point: the best class of each point.
         """
-        if not self.multilabel_if_fitted():
+        check_is_fitted(self)
+        if not self.multilabel_:
             scores = self.decision_function(X)
             best = scores > 0 if scores.ndim == 1 else scores.argmax(axis=1)
             return self.classes_[np.asarray(best, dtype=np.intp)]
-        return above(self._score(self._check_X(X)), self._threshold)
-
-    def multilabel_if_fitted(self) -> bool:
-        """`multilabel_`, or scikit-learn's NotFittedError."""
-        check_is_fitted(self)
-        return self.multilabel_
+        scores = self._score(self._check_X(X), above=self._threshold)
+        scores.data[:] = 1
+        return scores
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_label = True
         return tags
-
-
-def above(scores: CSR, threshold: float) -> CSR:
-    """Indicator of the stored scores above `threshold`."""
-    kept = scores.data > threshold
-    indptr = np.concatenate([[0], np.cumsum(kept)])[scores.indptr]
-    data = np.ones(int(kept.sum()), dtype=np.float32)
-    return sp.csr_array((data, scores.indices[kept], indptr), shape=scores.shape)

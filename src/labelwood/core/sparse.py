@@ -95,6 +95,21 @@ def csr_arrays(matrix: CSR) -> CSRArrays:
     return CSRArrays(matrix.indptr.astype(np.int64, copy=False), unsigned, matrix.data)
 
 
+def row_blocks(matrix: CSR, size: int = 256) -> list[slice]:
+    """All rows, cut into slices for threads; at least one, so that no row is no special case."""
+    n = matrix.shape[0]
+    return [slice(start, min(start + size, n)) for start in range(0, max(n, 1), size)]
+
+
+def row_arrays(matrix: CSR, rows: slice) -> CSRArrays:
+    """Plain arrays of a slice of rows, without a copy of the values.
+
+    The pointers keep counting from the start of the whole matrix.
+    """
+    indptr, indices, data = csr_arrays(matrix)
+    return CSRArrays(indptr[rows.start : rows.stop + 1], indices, data)
+
+
 def unit_rows(matrix: CSR) -> CSR:
     """Rows scaled to Euclidean length one (empty rows stay empty)."""
     norms = np.sqrt(matrix.multiply(matrix).sum(axis=1)).astype(np.float32)
