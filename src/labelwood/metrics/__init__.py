@@ -1,1 +1,69 @@
 """How good predictions are, and how sure that is."""
+
+from labelwood.metrics.evaluate import evaluate
+from labelwood.metrics.evaluation import Evaluation, Figure
+from labelwood.metrics.hierarchical import any_wrong_loss, closed_sets, hierarchical_f1
+from labelwood.metrics.intervals import (
+    Interval,
+    bernstein_interval,
+    bootstrap_interval,
+    bootstrap_replicates,
+    concentration_radius,
+    guaranteed_interval,
+    hoeffding_interval,
+)
+from labelwood.metrics.labelsets import (
+    MatchedSets,
+    f1_score,
+    hamming_loss,
+    matched_sets,
+    propensity_hamming,
+    subset_loss,
+)
+from labelwood.metrics.per_label import PerLabel
+from labelwood.metrics.perpoint import PerPoint
+from labelwood.metrics.propensity import check_propensity, propensity
+from labelwood.metrics.topk import (
+    RankedHits,
+    f1_at_k,
+    ndcg_at_k,
+    precision_at_k,
+    psndcg_at_k,
+    psp_at_k,
+    ranked_hits,
+    recall_at_k,
+)
+
+__all__ = [
+    "Evaluation",
+    "Figure",
+    "Interval",
+    "MatchedSets",
+    "PerLabel",
+    "PerPoint",
+    "RankedHits",
+    "any_wrong_loss",
+    "bernstein_interval",
+    "bootstrap_interval",
+    "bootstrap_replicates",
+    "check_propensity",
+    "closed_sets",
+    "concentration_radius",
+    "evaluate",
+    "f1_at_k",
+    "f1_score",
+    "guaranteed_interval",
+    "hamming_loss",
+    "hierarchical_f1",
+    "hoeffding_interval",
+    "matched_sets",
+    "ndcg_at_k",
+    "precision_at_k",
+    "propensity",
+    "propensity_hamming",
+    "psndcg_at_k",
+    "psp_at_k",
+    "ranked_hits",
+    "recall_at_k",
+    "subset_loss",
+]

@@ -1,0 +1,112 @@
+"""What every metric asks of its input, checked in one place."""
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from labelwood.core.labels import indicator
+from labelwood.core.params import Integer, check_parameter
+from labelwood.core.sparse import check_finite, check_structure
+from labelwood.core.topk import TopK
+from labelwood.core.types import CSR
+from labelwood.errors import DataError
+
+
+def check_truth(Y_true: object) -> CSR:
+    """The true labels as an indicator of at least one point and one label."""
+    Y = indicator(Y_true, name="Y_true")
+    if 0 in Y.shape:
+        raise DataError(
+            f"Y_true has shape {Y.shape}: there is nothing to evaluate without points and labels."
+        )
+    return Y
+
+
+def require_labels(Y: CSR) -> None:
+    """Refuse a truth in which nothing can be found."""
+    if Y.nnz == 0:
+        raise DataError("Y_true holds no label at all: there is nothing to find.")
+
+
+def check_sets(Y_true: object, Y_pred: object) -> tuple[CSR, CSR]:
+    """True and predicted labels as two indicators of one shape."""
+    true = check_truth(Y_true)
+    predicted = indicator(Y_pred, name="Y_pred")
+    if predicted.shape != true.shape:
+        raise DataError(
+            f"Y_true and Y_pred must have one shape. Got {true.shape} and {predicted.shape}."
+        )
+    return true, predicted
+
+
+def ranked_labels(pred: object, Y: CSR, k: int) -> NDArray[np.int32]:
+    """The `k` best labels of each point of `Y`, best first, −1 where there are fewer."""
+    n, n_labels = Y.shape
+    check_parameter("the top-k metrics", "k", k, Integer(low=1))
+    top = pred if isinstance(pred, TopK) else _rank(pred, Y.shape, min(k, n_labels))
+    # A model may know fewer labels than the truth has, and then cannot rank more.
+    known = n_labels if top.classes is None else len(top.classes)
+    if len(top) != n or known > n_labels:
+        raise _shapes_differ((len(top), known), Y.shape)
+    if top.k < min(k, known):
+        raise DataError(
+            f"The ranking holds {top.k} labels a point and k is {k}: "
+            f"predict at least {k} labels a point, or ask for k ≤ {top.k}."
+        )
+    _check_rows(top, n_labels)
+    labels = np.full((n, k), -1, dtype=np.int32)
+    labels[:, : top.k] = top.labels[:, :k]
+    return labels
+
+
+def _rank(scores: object, shape: tuple[int, int], k: int) -> TopK:
+    """A matrix of scores as a ranking, without the rounding that would make new ties."""
+    if not sp.issparse(scores):
+        raise DataError(
+            f"A ranking must be a TopK or a sparse matrix of scores. Got {type(scores).__name__} "
+            "instead; scipy.sparse.csr_array(scores) ranks the entries that are not zero."
+        )
+    matrix = sp.csr_array(scores)
+    if matrix.shape != shape:
+        raise _shapes_differ(matrix.shape, shape)
+    check_structure(matrix, "The ranking")
+    if matrix.dtype.kind not in "fiub":
+        raise DataError(f"The ranking must hold real numbers. Got dtype {matrix.dtype} instead.")
+    matrix = matrix.astype(np.float64)  # a copy: the caller's matrix stays as it is
+    matrix.sum_duplicates()
+    check_finite(matrix, "The ranking")
+    return TopK.from_csr(matrix, k)
+
+
+def _shapes_differ(ranking: tuple[int, int], truth: tuple[int, int]) -> DataError:
+    return DataError(
+        f"The ranking is of {ranking[0]} points and {ranking[1]} labels, "
+        f"Y_true of {truth[0]} points and {truth[1]} labels."
+    )
+
+
+def _check_rows(top: TopK, n_labels: int) -> None:
+    """Refuse labels out of range, gaps, duplicates and scores that are not sorted."""
+    labels = top.labels
+    outside = (labels < -1) | (labels >= n_labels)
+    if outside.any():
+        row, rank = np.argwhere(outside)[0]
+        raise DataError(
+            f"The ranking of point {row} holds label {labels[row, rank]}, outside 0…{n_labels - 1}."
+        )
+    gaps = (labels[:, :-1] < 0) & (labels[:, 1:] >= 0)
+    if gaps.any():
+        row = np.argwhere(gaps)[0][0]
+        raise DataError(f"The ranking of point {row} has −1 before a label; −1 may only end a row.")
+    in_order = np.sort(labels, axis=1)
+    twice = (in_order[:, 1:] == in_order[:, :-1]) & (in_order[:, 1:] >= 0)
+    if twice.any():
+        row, at = np.argwhere(twice)[0]
+        raise DataError(f"The ranking of point {row} holds label {in_order[row, at]} twice.")
+    sorted_scores = top.scores[:, 1:] <= top.scores[:, :-1]
+    if not sorted_scores.all():
+        row, rank = np.argwhere(~sorted_scores)[0]
+        raise DataError(
+            f"The ranking of point {row} is not best first: score {top.scores[row, rank + 1]:g} "
+            f"follows {top.scores[row, rank]:g}."
+        )

@@ -1,0 +1,201 @@
+"""All metrics of one prediction, each with its intervals."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse as sp
+
+from labelwood.core.params import RANDOM_STATE, Integer, Real, check_parameter
+from labelwood.core.topk import TopK
+from labelwood.core.types import CSR, DoubleArray
+from labelwood.errors import DataError, ParameterError
+from labelwood.metrics._inputs import check_truth, require_labels
+from labelwood.metrics.evaluation import Evaluation, Figure
+from labelwood.metrics.hierarchical import closed_sets
+from labelwood.metrics.intervals import bootstrap_replicates, percentile_interval, ratio
+from labelwood.metrics.labelsets import MatchedSets, matched_sets
+from labelwood.metrics.per_label import PerLabel
+from labelwood.metrics.perpoint import PerPoint
+from labelwood.metrics.propensity import check_propensity
+from labelwood.metrics.topk import RankedHits, ranked_hits
+
+if TYPE_CHECKING:
+    from labelwood.data.taxonomy import Taxonomy
+
+__all__ = ["Evaluation", "evaluate"]
+
+
+def evaluate(
+    Y_true: object,
+    ranking: TopK | CSR | None = None,
+    labels: object = None,
+    *,
+    propensity: object = None,
+    ks: Sequence[int] = (1, 3, 5),
+    taxonomy: "Taxonomy | None" = None,
+    label_names: Sequence[str] | None = None,
+    max_labels: int | None = None,
+    delta: float = 0.05,
+    n_bootstrap: int = 1000,
+    random_state: object = 0,
+) -> Evaluation:
+    """Measure a ranking, predicted label sets, or both, against the truth.
+
+    Parameters
+    ----------
+    Y_true : sparse matrix or array of shape (n, n_labels)
+        Indicator of the true labels.
+    ranking : TopK or sparse matrix of scores, optional
+        Gives P, R, F1 and nDCG at each of `ks`; with `propensity` also PSP and PSnDCG.
+    labels : sparse matrix or array of shape (n, n_labels), optional
+        Indicator of the predicted labels: gives F1 (samples, micro, macro), Hamming and
+        subset loss; with `propensity` also PS-Hamming; with `taxonomy` hierarchical F1
+        and the share of points with any label wrong.
+    propensity : array of shape (n_labels,), optional
+        From `propensity(Y_train)`.
+    ks : sequence of int
+    taxonomy : Taxonomy, optional
+    label_names : sequence of str, optional
+        For the table of labels.
+    max_labels : int, optional
+        The most labels that a point can have: narrows the guaranteed intervals of
+        Hamming, PS-Hamming and micro F1.
+    delta : float
+        Each interval is meant to miss with this probability.
+    n_bootstrap : int
+        Replicates of the bootstrap; 0 leaves it out.
+    random_state : int, Generator or None
+        Of the bootstrap.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelwood import TopK
+    >>> Y_true = np.tile([[1, 0, 0], [0, 1, 1]], (500, 1))
+    >>> top = TopK(np.tile([[0], [0]], (500, 1)), np.ones((1000, 1)))
+    >>> print(evaluate(Y_true, top, ks=[1]))
+    1,000 points, 3 labels; percent, with 95 % intervals
+            figure      guaranteed       bootstrap
+    P@1      50.00  [45.32, 54.68]  [46.90, 53.10]
+    R@1      50.00  [45.32, 54.68]  [46.90, 53.10]
+    F1@1     50.00  [45.32, 54.68]  [46.90, 53.10]
+    nDCG@1   50.00  [45.32, 54.68]  [46.90, 53.10]
+    """
+    check_parameter("evaluate", "delta", delta, Real(above=0, below=1))
+    check_parameter("evaluate", "n_bootstrap", n_bootstrap, Integer(low=0))
+    check_parameter("evaluate", "random_state", random_state, RANDOM_STATE)
+    Y = check_truth(Y_true)
+    require_labels(Y)
+    p = None if propensity is None else check_propensity(propensity, Y.shape[1])
+    names = _label_names(label_names, ranking, Y.shape[1])
+    metrics: dict[str, PerPoint | float] = {}
+    shown = labels
+    if ranking is not None:
+        ks = _check_ks(ks)
+        hits = ranked_hits(Y, ranking, ks[-1], p)
+        metrics |= _ranking_metrics(hits, ks)
+        shown = _indicator(hits, Y.shape[1]) if labels is None else labels
+    elif labels is None:
+        raise DataError("There is nothing to evaluate: give a ranking, label sets, or both.")
+    sets = matched_sets(Y, shown, max_labels)
+    if labels is not None:
+        metrics |= _set_metrics(sets, p)
+    if taxonomy is not None:
+        metrics |= _taxonomy_metrics(Y, labels, taxonomy)
+    return Evaluation(
+        figures=tuple(_figures(metrics, delta, n_bootstrap, random_state)),
+        n_points=Y.shape[0],
+        n_labels=Y.shape[1],
+        n_unlabelled=int(np.count_nonzero(np.diff(Y.indptr) == 0)),
+        delta=float(delta),
+        per_label=PerLabel.of(sets.true, sets.predicted, sets.common, names, p),
+    )
+
+
+def _ranking_metrics(hits: RankedHits, ks: Sequence[int]) -> dict[str, PerPoint]:
+    metrics = {"P": hits.precision, "R": hits.recall, "F1": hits.f1, "nDCG": hits.ndcg}
+    if hits.weights is not None:
+        metrics |= {"PSP": hits.psp, "PSnDCG": hits.psndcg}
+    return {f"{name}@{k}": metric(k) for name, metric in metrics.items() for k in ks}
+
+
+def _set_metrics(sets: MatchedSets, p: DoubleArray | None) -> dict[str, PerPoint | float]:
+    metrics: dict[str, PerPoint | float] = {
+        "F1 samples": sets.f1_samples(),
+        "F1 micro": sets.f1_micro(),
+        "F1 macro": sets.f1_macro(),
+        "subset loss": sets.subset_loss(),
+        "Hamming": sets.hamming(),
+    }
+    if p is not None:
+        metrics["PS-Hamming"] = sets.propensity_hamming(p)
+    return metrics
+
+
+def _taxonomy_metrics(Y: CSR, labels: object, taxonomy: "Taxonomy") -> dict[str, PerPoint]:
+    if labels is None:
+        raise DataError("The metrics of a taxonomy need label sets: pass labels=model.predict(X).")
+    closed = closed_sets(Y, labels, taxonomy)
+    return {"hierarchical F1": closed.f1_micro(), "any wrong": closed.subset_loss()}
+
+
+def _figures(
+    metrics: Mapping[str, PerPoint | float], delta: float, n_bootstrap: int, random_state: object
+) -> Iterator[Figure]:
+    """Every metric with its intervals; one that is no sum over points has none."""
+    sums = {name: metric for name, metric in metrics.items() if isinstance(metric, PerPoint)}
+    resampled = {}
+    if n_bootstrap:
+        replicates = _replicates(list(sums.values()), n_bootstrap, random_state)
+        resampled = {
+            name: percentile_interval(column, delta)
+            for name, column in zip(sums, replicates.T, strict=True)
+        }
+    for name, metric in metrics.items():
+        if isinstance(metric, PerPoint):
+            guaranteed = metric.guaranteed(delta)
+            yield Figure(name, metric.value, guaranteed, resampled.get(name))
+        else:
+            yield Figure(name, metric, None, None)
+
+
+def _replicates(metrics: list[PerPoint], n_bootstrap: int, random_state: object) -> DoubleArray:
+    """Bootstrap replicates, one column a metric, all on the same resampled points."""
+    tops = np.column_stack([metric.numerator for metric in metrics])
+    bottoms = np.column_stack([metric.denominator for metric in metrics])
+    return bootstrap_replicates(
+        lambda drawn: ratio(drawn @ tops, drawn @ bottoms),
+        tops.shape[0],
+        n_bootstrap=n_bootstrap,
+        random_state=random_state,
+    )
+
+
+def _check_ks(ks: Sequence[int]) -> list[int]:
+    for k in ks:
+        check_parameter("evaluate", "ks", k, Integer(low=1))
+    if not len(ks):
+        raise ParameterError("The 'ks' parameter of evaluate must name at least one k. Got none.")
+    return sorted({int(k) for k in ks})
+
+
+def _label_names(
+    label_names: Sequence[str] | None, ranking: object, n_labels: int
+) -> Sequence[str] | None:
+    if label_names is None:
+        known = ranking.classes if isinstance(ranking, TopK) else None
+        if known is None or len(known) != n_labels:
+            return None
+        return [str(name) for name in known]
+    if len(label_names) != n_labels:
+        raise DataError(f"label_names has {len(label_names)} entries, Y_true {n_labels} labels.")
+    return label_names
+
+
+def _indicator(hits: RankedHits, n_labels: int) -> CSR:
+    """Everything that was ranked, as label sets."""
+    there = hits.labels >= 0
+    indptr = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
+    data = np.ones(indptr[-1], dtype=np.float32)
+    return sp.csr_array((data, hits.labels[there], indptr), shape=(len(there), n_labels))

@@ -1,0 +1,226 @@
+"""Metrics of a ranking: how much of the truth stands among the first k labels.
+
+Every one is a figure between 0 and 1, computed over all points; a point without
+labels counts as 0. Equal scores of a sparse matrix are ranked by label index,
+the smaller first; a `TopK` is taken in the order in which it stands.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from labelwood.core.topk import TopK
+from labelwood.core.types import CSR, AnyArray, DoubleArray
+from labelwood.errors import DataError
+from labelwood.metrics._inputs import check_truth, ranked_labels, require_labels
+from labelwood.metrics.perpoint import PerPoint
+from labelwood.metrics.propensity import check_propensity
+
+
+@dataclass(frozen=True)
+class RankedHits:
+    """Which ranks hold a true label; all top-k metrics are read from it.
+
+    Attributes
+    ----------
+    labels : int32 array of shape (n, k)
+        The ranking, −1 where it has fewer than k labels.
+    found : bool array of shape (n, k)
+        Whether the label at that rank is true.
+    relevant : int64 array of shape (n,)
+        How many true labels each point has.
+    weights : float64 array of shape (n_labels,), or None
+        Inverse propensities.
+    best : float64 array of shape (n, k), or None
+        The largest inverse propensities of each point's true labels, in falling order.
+    """
+
+    labels: NDArray[np.int32]
+    found: NDArray[np.bool_]
+    relevant: NDArray[np.int64]
+    weights: DoubleArray | None = None
+    best: DoubleArray | None = None
+
+    def precision(self, k: int) -> PerPoint:
+        """Hits among the first k, divided by k."""
+        return PerPoint.mean(self._hits(k) / k, width=self._filled(k) / k)
+
+    def recall(self, k: int) -> PerPoint:
+        """Hits among the first k, divided by the number of true labels."""
+        values = self._hits(k) / np.maximum(self.relevant, 1)
+        return PerPoint.mean(values, width=np.minimum(self._filled(k), 1))
+
+    def f1(self, k: int) -> PerPoint:
+        """The harmonic mean of precision and recall of each point."""
+        filled = self._filled(k)
+        values = 2 * self._hits(k) / (k + self.relevant)
+        return PerPoint.mean(values, width=2 * filled / (k + filled))
+
+    def ndcg(self, k: int) -> PerPoint:
+        """Discounted hits, divided by those of the best ranking."""
+        values = self._first(self.found, k) @ _discount(k) / self._ideal(k)
+        return PerPoint.mean(np.minimum(values, 1), width=np.minimum(self._filled(k), 1))
+
+    def psp(self, k: int, *, normalise: bool = True) -> PerPoint:
+        """Hits by inverse propensity, over those of the best ranking (or over k)."""
+        weights, best = self._weighted()
+        gain = self._gain(k, weights)
+        if not normalise:
+            offered = np.where(self.labels >= 0, weights[self.labels], 0.0)[:, :k]
+            return PerPoint.mean(gain.sum(axis=1) / k, offered.sum(axis=1) / k, (0.0, np.inf))
+        largest = np.sort(weights)[::-1][:k].sum()
+        return _ratio(gain.sum(axis=1), best[:, :k].sum(axis=1), largest)
+
+    def psndcg(self, k: int) -> PerPoint:
+        """Discounted hits by inverse propensity, over those of the best ranking."""
+        weights, best = self._weighted()
+        discount, ideal = _discount(k), self._ideal(k)
+        top = self._gain(k, weights) @ discount / ideal
+        # The denominator is an average of inverse propensities, so the largest bounds it.
+        return _ratio(top, best[:, :k] @ discount / ideal, weights.max())
+
+    def _hits(self, k: int) -> NDArray[np.int64]:
+        return np.count_nonzero(self._first(self.found, k), axis=1)
+
+    def _filled(self, k: int) -> NDArray[np.int64]:
+        return np.count_nonzero(self._first(self.labels, k) >= 0, axis=1)
+
+    def _ideal(self, k: int) -> DoubleArray:
+        return np.cumsum(_discount(k))[np.clip(self.relevant, 1, k) - 1]
+
+    def _gain(self, k: int, weights: DoubleArray) -> DoubleArray:
+        gain = np.where(self.found, weights[self.labels], 0.0)
+        return self._first(gain, k)
+
+    def _first(self, ranks: AnyArray, k: int) -> AnyArray:
+        if not 1 <= k <= self.labels.shape[1]:
+            raise DataError(f"k must lie in 1…{self.labels.shape[1]}, the ranks matched. Got {k}.")
+        return ranks[:, :k]
+
+    def _weighted(self) -> tuple[DoubleArray, DoubleArray]:
+        if self.weights is None or self.best is None:
+            raise DataError("Propensity-scored metrics need propensities; pass propensity=….")
+        return self.weights, self.best
+
+
+def ranked_hits(Y_true: object, pred: TopK | CSR, k: int, propensity: object = None) -> RankedHits:
+    """Match a ranking against the truth once, for all metrics up to rank `k`.
+
+    Examples
+    --------
+    >>> hits = ranked_hits([[1, 0, 1]], TopK([[2, 1]], [[0.9, 0.2]]), 2)
+    >>> hits.precision(1).value, hits.precision(2).value
+    (1.0, 0.5)
+    """
+    Y = check_truth(Y_true)
+    require_labels(Y)
+    labels = ranked_labels(pred, Y, k)
+    relevant = np.diff(Y.indptr).astype(np.int64)
+    if propensity is None:
+        return RankedHits(labels, _found(labels, Y), relevant)
+    weights = 1 / check_propensity(propensity, Y.shape[1])
+    return RankedHits(labels, _found(labels, Y), relevant, weights, _best(Y, weights, k))
+
+
+def precision_at_k(Y_true: object, pred: TopK | CSR, k: int) -> float:
+    """P@k: the share of true labels among the first k, a point's hits divided by k.
+
+    Examples
+    --------
+    >>> precision_at_k([[1, 0, 1]], TopK([[2, 1]], [[0.9, 0.2]]), 2)
+    0.5
+    """
+    return ranked_hits(Y_true, pred, k).precision(k).value
+
+
+def recall_at_k(Y_true: object, pred: TopK | CSR, k: int) -> float:
+    """R@k: the share of a point's true labels that are among the first k.
+
+    Examples
+    --------
+    >>> recall_at_k([[1, 0, 1]], TopK([[2, 1]], [[0.9, 0.2]]), 1)
+    0.5
+    """
+    return ranked_hits(Y_true, pred, k).recall(k).value
+
+
+def f1_at_k(Y_true: object, pred: TopK | CSR, k: int) -> float:
+    """F1@k: the mean over points of 2 · hits / (k + number of true labels).
+
+    Examples
+    --------
+    >>> round(f1_at_k([[1, 0, 1]], TopK([[2, 1]], [[0.9, 0.2]]), 1), 4)
+    0.6667
+    """
+    return ranked_hits(Y_true, pred, k).f1(k).value
+
+
+def ndcg_at_k(Y_true: object, pred: TopK | CSR, k: int) -> float:
+    """nDCG@k: hits discounted by 1/log2(rank + 1), over the best that the point allows.
+
+    Examples
+    --------
+    >>> round(ndcg_at_k([[1, 0, 1]], TopK([[2, 1]], [[0.9, 0.2]]), 2), 4)
+    0.6131
+    """
+    return ranked_hits(Y_true, pred, k).ndcg(k).value
+
+
+def psp_at_k(
+    Y_true: object, pred: TopK | CSR, k: int, propensity: object, *, normalise: bool = True
+) -> float:
+    """PSP@k: hits weighted by inverse propensity, over the best that the labels allow.
+
+    With `normalise=False` the sum is divided by k alone. That figure is the unbiased
+    estimate of P@k on the complete truth (Jain et al. 2016, th. 4.1), and can exceed 1.
+
+    Examples
+    --------
+    >>> psp_at_k([[1, 0, 1]], TopK([[2, 1]], [[0.9, 0.2]]), 1, [0.25, 1, 0.5])
+    0.5
+    >>> psp_at_k([[1, 0, 1]], TopK([[2, 1]], [[0.9, 0.2]]), 1, [0.25, 1, 0.5], normalise=False)
+    2.0
+    """
+    return ranked_hits(Y_true, pred, k, propensity).psp(k, normalise=normalise).value
+
+
+def psndcg_at_k(Y_true: object, pred: TopK | CSR, k: int, propensity: object) -> float:
+    """PSnDCG@k: nDCG@k with hits weighted by inverse propensity, over the best possible.
+
+    Examples
+    --------
+    >>> psndcg_at_k([[1, 0, 1]], TopK([[2, 1]], [[0.9, 0.2]]), 1, [0.25, 1, 0.5])
+    0.5
+    """
+    return ranked_hits(Y_true, pred, k, propensity).psndcg(k).value
+
+
+def _discount(k: int) -> DoubleArray:
+    return 1 / np.log2(np.arange(2, k + 2))
+
+
+def _ratio(top: DoubleArray, bottom: DoubleArray, largest: float) -> PerPoint:
+    """Σ top / Σ bottom with 0 ≤ top ≤ bottom ≤ largest at every point.
+
+    For t in [0, 1] top − t·bottom lies between −t·largest and (1 − t)·largest.
+    """
+    width = np.full(top.shape, float(largest))
+    return PerPoint(np.minimum(top, bottom), bottom, width, float(largest))
+
+
+def _found(labels: NDArray[np.int32], Y: CSR) -> NDArray[np.bool_]:
+    """Whether each ranked label is in its row of `Y`: one search in the sorted pairs."""
+    n, n_labels = Y.shape
+    rows = np.arange(n, dtype=np.int64)
+    pairs = np.repeat(rows, np.diff(Y.indptr)) * n_labels + Y.indices
+    wanted = rows[:, None] * n_labels + labels
+    at = np.minimum(np.searchsorted(pairs, wanted), pairs.size - 1)
+    return (pairs[at] == wanted) & (labels >= 0)
+
+
+def _best(Y: CSR, weights: DoubleArray, k: int) -> DoubleArray:
+    scored = sp.csr_array((weights[Y.indices], Y.indices, Y.indptr), shape=Y.shape)
+    labels = TopK.from_csr(scored, k).labels
+    return np.where(labels >= 0, weights[labels], 0.0)
