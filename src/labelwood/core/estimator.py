@@ -1,7 +1,8 @@
 """The contract that every multi-label estimator of the package keeps."""
 
 from abc import abstractmethod
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -14,13 +15,17 @@ from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, AnyArray
 from labelwood.errors import DataError
 
+FittedAttributes: TypeAlias = Mapping[str, type | tuple[type, tuple[str | int | None, ...]]]
+"""Attribute → its type, or dtype and shape of its array."""
+
 
 class LabelEstimator(ClassifierMixin, BaseEstimator):
     """Base of the multi-label classifiers.
 
-    A subclass declares `_constraints`, calls `_begin_fit` first in `fit`, and gives
-    `_score` and, where it can do better than sort all scores, `_score_topk`. It gets
-    `predict`, `predict_topk` and `decision_function`.
+    A subclass declares `_constraints` (its parameters) and `_fitted` (its attributes),
+    calls `_begin_fit` first in `fit`, and gives `_score` and, where it can do better than
+    sort all scores, `_score_topk`. It gets `predict`, `predict_topk` and
+    `decision_function`.
 
     When `fit` was given one class for each point (a one-dimensional `y`), it behaves
     as an ordinary scikit-learn classifier: `predict` returns classes and
@@ -29,6 +34,7 @@ class LabelEstimator(ClassifierMixin, BaseEstimator):
 
     _constraints: ClassVar[Constraints] = {}
     _threshold: ClassVar[float] = 0.0
+    _fitted: ClassVar[FittedAttributes] = {}
 
     classes_: AnyArray
     multilabel_: bool
@@ -100,8 +106,37 @@ class LabelEstimator(ClassifierMixin, BaseEstimator):
         scores.data[:] = 1
         return scores
 
+    def _check_fitted(self) -> None:
+        """Refuse fitted attributes that would send a kernel out of bounds (after loading)."""
+        if not isinstance(getattr(self, "classes_", None), np.ndarray) or self.classes_.ndim != 1:
+            raise DataError("classes_ must be a list of labels")
+        common: FittedAttributes = {"n_features_in_": int, "multilabel_": bool}
+        check_fitted_attributes(self, common, {})
+        sizes = {"features": self.n_features_in_, "labels": self.classes_.size}
+        check_fitted_attributes(self, self._fitted, sizes)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_label = True
         return tags
+
+
+def check_fitted_attributes(
+    owner: object, wanted: FittedAttributes, sizes: Mapping[str, int]
+) -> None:
+    """Check kinds, dtypes and shapes; a size is a number, a name in `sizes`, or None for any."""
+    for name, kind in wanted.items():
+        value: Any = getattr(owner, name, None)
+        if isinstance(kind, type):
+            if not isinstance(value, kind):
+                raise DataError(f"{name} must be of type {kind.__name__}")
+            continue
+        dtype, dimensions = np.dtype(kind[0]), kind[1]
+        shape = tuple(sizes[size] if isinstance(size, str) else size for size in dimensions)
+        found = getattr(value, "shape", ())
+        fits = len(found) == len(shape) and all(
+            size in (None, actual) for size, actual in zip(shape, found, strict=True)
+        )
+        if not fits or value.dtype != dtype:
+            raise DataError(f"{name} must be an array of {dtype} and shape {shape}")

@@ -5,10 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from labelwood.core.sparse import check_structure
+from labelwood.core.sparse import check_structure, make_csr
 from labelwood.core.types import CSR, AnyArray
 from labelwood.errors import DataError
 
@@ -52,12 +53,12 @@ def encode_labels(y: object) -> EncodedLabels:
         Y = indicator(array)
         return EncodedLabels(Y, np.arange(Y.shape[1]), True)
     array = column_or_1d(array, warn=True)
+    if array.dtype.kind == "f":
+        assert_all_finite(array, input_name="y")
     check_classification_targets(array)
     classes_1d, codes = np.unique(array, return_inverse=True)
     n = array.size
-    Y = sp.csr_array(
-        (np.ones(n, dtype=np.float32), codes, np.arange(n + 1)), shape=(n, classes_1d.size)
-    )
+    Y = make_csr(np.arange(n + 1), codes, np.ones(n, dtype=np.float32), (n, classes_1d.size))
     return EncodedLabels(Y, classes_1d, False)
 
 
@@ -75,10 +76,11 @@ def indicator(Y: object, *, name: str = "Y") -> CSR:
 
     Stored zeros are dropped; a label given twice to a point counts once.
     """
+    if sp.issparse(Y):
+        check_structure(Y, name)
     matrix = sp.csr_array(Y)
     if matrix.ndim != 2:
         raise DataError(f"{name} must have two dimensions. Got {matrix.ndim} instead.")
-    check_structure(matrix, name)
     values = matrix.data
     bad = np.flatnonzero((values != 0) & (values != 1))
     if bad.size:
@@ -109,4 +111,4 @@ def lists_to_indicator(lists: Sequence[Collection[object]], classes: Sequence[ob
         indptr[row + 1] = len(indices)
     data = np.ones(len(indices), dtype=np.float32)
     columns = np.asarray(indices, dtype=np.int32)
-    return sp.csr_array((data, columns, indptr), shape=(len(lists), len(classes)))
+    return make_csr(indptr, columns, data, (len(lists), len(classes)))

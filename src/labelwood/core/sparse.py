@@ -1,6 +1,6 @@
 """Checked CSR matrices, and their plain arrays for kernels."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -30,8 +30,8 @@ def as_csr(X: object, *, name: str = "X", n_columns: int | None = None) -> CSR:
     [1, 0]
     """
     if sp.issparse(X):
+        check_structure(X, name)
         matrix = sp.csr_array(X)
-        check_structure(matrix, name)
     else:
         dense = np.asarray(X)
         if dense.ndim != 2:
@@ -39,10 +39,9 @@ def as_csr(X: object, *, name: str = "X", n_columns: int | None = None) -> CSR:
         matrix = sp.csr_array(_as_float32(dense, name))
     if n_columns is not None and matrix.shape[1] != n_columns:
         raise DataError(f"{name} has {matrix.shape[1]} columns where {n_columns} are expected.")
-    if matrix.data.dtype != np.float32:
-        # With `copy=False` the new matrix shares its index arrays with the old one.
+    if matrix.data.dtype != np.float32 or matrix.indices.dtype != np.int32:
         data = _as_float32(matrix.data, name)
-        matrix = sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+        matrix = make_csr(matrix.indptr, matrix.indices, data, matrix.shape)
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
@@ -50,8 +49,25 @@ def as_csr(X: object, *, name: str = "X", n_columns: int | None = None) -> CSR:
     return matrix
 
 
-def check_structure(matrix: CSR, name: str) -> None:
-    """Refuse a CSR matrix whose pointers or indices would send a kernel out of bounds."""
+def make_csr(indptr: AnyArray, indices: AnyArray, data: AnyArray, shape: tuple[int, int]) -> CSR:
+    """A CSR matrix of these arrays, with 32-bit indices wherever they suffice.
+
+    SciPy's sparse arrays keep the wider of the index types they are given, which
+    costs memory and a conversion at every call of a kernel.
+    """
+    small = max(*shape, indices.size) <= np.iinfo(np.int32).max
+    dtype = np.int32 if small else np.int64
+    parts = (data, indices.astype(dtype, copy=False), indptr.astype(dtype, copy=False))
+    return sp.csr_array(parts, shape=shape)
+
+
+def check_structure(matrix: Any, name: str) -> None:
+    """Refuse a CSR matrix whose pointers or indices would send a kernel out of bounds.
+
+    Other sparse formats are checked by their conversion to CSR.
+    """
+    if matrix.format != "csr":
+        return
     indptr, indices = matrix.indptr, matrix.indices
     if (
         indptr.size != matrix.shape[0] + 1
@@ -115,7 +131,7 @@ def unit_rows(matrix: CSR) -> CSR:
     norms = np.sqrt(matrix.multiply(matrix).sum(axis=1)).astype(np.float32)
     scale = np.repeat(1 / np.where(norms > 0, norms, 1), np.diff(matrix.indptr))
     data = matrix.data * scale.astype(np.float32)
-    return sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+    return make_csr(matrix.indptr, matrix.indices, data, matrix.shape)
 
 
 def _as_float32(values: AnyArray, name: str) -> FloatArray:

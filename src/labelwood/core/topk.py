@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from labelwood.core.sparse import make_csr
 from labelwood.core.types import CSR, AnyArray, FloatArray
 from labelwood.errors import DataError
 
@@ -69,16 +70,15 @@ class TopK:
         """Scores as a CSR matrix of shape (n, n_labels); a score of zero is kept as an entry."""
         there = self.labels >= 0
         indptr = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
-        matrix = sp.csr_array(
-            (self.scores[there], self.labels[there], indptr), shape=(len(self), n_labels)
-        )
+        shape = (len(self), n_labels)
+        matrix = make_csr(indptr, self.labels[there], self.scores[there], shape)
         matrix.sort_indices()
         return matrix
 
     @classmethod
     def from_csr(cls, scores: CSR, k: int, classes: AnyArray | None = None) -> "TopK":
         """The `k` best stored entries of each row; equal scores go to the smaller label first."""
-        scores = sp.csr_array(scores)
+        scores = sp.csr_array(scores).astype(np.float32)
         n = scores.shape[0]
         labels = np.full((n, k), -1, dtype=np.int32)
         values = np.full((n, k), -np.inf, dtype=np.float32)

@@ -7,15 +7,15 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from labelwood.core.estimator import LabelEstimator
+from labelwood.core.estimator import FittedAttributes, LabelEstimator
 from labelwood.core.memory import require_memory
 from labelwood.core.parallel import blocks, parallel
 from labelwood.core.params import N_JOBS, RANDOM_STATE, Boolean, Constraints, Integer, Real
 from labelwood.core.random import seed_sequence
-from labelwood.core.sparse import csr_arrays, row_arrays, row_blocks, unit_rows
+from labelwood.core.sparse import csr_arrays, make_csr, row_arrays, row_blocks, unit_rows
 from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, AnyArray, FloatArray, IndexArray
-from labelwood.errors import LabelwoodWarning
+from labelwood.errors import DataError, LabelwoodWarning
 from labelwood.linear import _l2svm_kernels, _onevsrest_kernels
 
 _LABELS_A_BLOCK = 16
@@ -77,6 +77,13 @@ class OneVsRestSVM(LabelEstimator):
         "max_iter": Integer(low=1),
         "random_state": RANDOM_STATE,
         "n_jobs": N_JOBS,
+    }
+    _fitted: ClassVar[FittedAttributes] = {
+        "coef_": (np.float32, ("features", "labels")),
+        "intercept_": (np.float32, ("labels",)),
+        "trained_labels_": (np.uint32, (None,)),
+        "n_iter_": (np.int64, ("labels",)),
+        "stop_reason_": str,
     }
 
     coef_: CSR
@@ -175,18 +182,21 @@ class OneVsRestSVM(LabelEstimator):
         counts[trained] = _joined([np.diff(block.indptr) for block in solved])
         self.intercept_[trained] = _joined([block.intercepts for block in solved])
         self.n_iter_[trained] = _joined([block.passes for block in solved])
-        columns = sp.csc_array(
-            (
-                _joined([block.weights for block in solved]).astype(np.float32),
-                _joined([block.features for block in solved]).astype(np.int32),
-                np.concatenate([[0], np.cumsum(counts)]),
-            ),
-            shape=(self.n_features_in_, n_labels),
+        by_label = make_csr(
+            np.concatenate([[0], np.cumsum(counts)]),
+            _joined([block.features for block in solved]),
+            _joined([block.weights for block in solved]).astype(np.float32),
+            (n_labels, self.n_features_in_),
         )
-        self.coef_ = sp.csr_array(columns)
+        self.coef_ = sp.csr_array(by_label.T)
 
     def _scaled(self, X: CSR) -> CSR:
         return unit_rows(X) if self.normalize else X
+
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        if np.any(self.trained_labels_ >= self.classes_.size):
+            raise DataError("trained_labels_ names a label that does not exist")
 
     def _score_topk(self, X: CSR, k: int) -> TopK:
         X, W = self._scaled(X), csr_arrays(self.coef_)
@@ -219,8 +229,7 @@ class OneVsRestSVM(LabelEstimator):
             indptr, labels, values = _onevsrest_kernels.above_rows(
                 row_arrays(X, rows), W, self.intercept_, self.trained_labels_, threshold
             )
-            shape = (indptr.size - 1, self.classes_.size)
-            return sp.csr_array((values, labels.astype(np.int32), indptr), shape=shape)
+            return make_csr(indptr, labels, values, (indptr.size - 1, self.classes_.size))
 
         return sp.vstack(parallel(score, row_blocks(X), n_jobs=self.n_jobs), format="csr")
 

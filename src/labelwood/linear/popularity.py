@@ -1,12 +1,12 @@
 """The baseline that looks at no feature: the commonest labels, for everyone."""
 
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 
-from labelwood.core.estimator import LabelEstimator
+from labelwood.core.estimator import FittedAttributes, LabelEstimator
 from labelwood.core.params import Constraints
+from labelwood.core.sparse import make_csr
 from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, FloatArray
 
@@ -33,6 +33,10 @@ class PopularityClassifier(LabelEstimator):
     """
 
     _constraints: ClassVar[Constraints] = {}
+    _fitted: ClassVar[FittedAttributes] = {
+        "frequency_": (np.float32, ("labels",)),
+        "n_predicted_": int,
+    }
 
     frequency_: FloatArray
     n_predicted_: int
@@ -62,11 +66,11 @@ class PopularityClassifier(LabelEstimator):
         size = self.classes_.size if above is None else self.n_predicted_
         best = np.sort(self._ranked(size))
         n = X.shape[0]
-        return sp.csr_array(
-            (
-                np.tile(self.frequency_[best], n),
-                np.tile(best, n),
-                np.arange(n + 1, dtype=np.int64) * best.size,
-            ),
-            shape=(n, self.classes_.size),
-        )
+        indptr = np.arange(n + 1, dtype=np.int64) * best.size
+        values = np.tile(self.frequency_[best], n)
+        return make_csr(indptr, np.tile(best, n), values, (n, self.classes_.size))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True
+        return tags

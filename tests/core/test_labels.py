@@ -1,0 +1,69 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labelwood.core.labels import encode_labels, indicator, lists_to_indicator
+from labelwood.errors import DataError
+
+
+@given(st.lists(st.sets(st.sampled_from(["cat", "dog", "owl", "ü"])), min_size=1))
+def test_label_lists_survive_encoding(lists):
+    Y, classes, multilabel = encode_labels(lists)
+    again = [{str(name) for name in classes[np.flatnonzero(row)]} for row in Y.toarray()]
+    assert multilabel
+    assert again == lists
+
+
+def test_numbers_in_lists_are_names_not_columns():
+    Y, classes, _ = encode_labels([[7], [3, 7]])
+    assert classes.tolist() == [3, 7]
+    assert Y.toarray().tolist() == [[0, 1], [1, 1]]
+
+
+def test_a_plain_sequence_is_one_class_a_point():
+    Y, classes, multilabel = encode_labels(["b", "a", "b"])
+    assert (classes.tolist(), multilabel) == (["a", "b"], False)
+    assert Y.toarray().tolist() == [[0, 1], [1, 0], [0, 1]]
+
+
+@pytest.mark.parametrize("form", [np.array, sp.csr_matrix, sp.csc_array, sp.coo_matrix])
+def test_an_indicator_keeps_its_columns(form):
+    dense = np.array([[0, 1, 0], [1, 1, 0]])
+    Y, classes, multilabel = encode_labels(form(dense))
+    np.testing.assert_array_equal(Y.toarray(), dense)
+    assert (classes.tolist(), multilabel) == ([0, 1, 2], True)
+
+
+def test_a_float32_indicator_is_not_copied():
+    Y = sp.csr_array(np.eye(3, dtype=np.float32))
+    assert np.shares_memory(indicator(Y).data, Y.data)
+
+
+def test_repeated_labels_count_once_and_stored_zeros_are_no_labels():
+    Y = sp.csr_array(([1, 1, 0], [1, 1, 2], [0, 3]), shape=(1, 3))
+    assert indicator(Y).toarray().tolist() == [[0, 1, 0]]
+    assert Y.nnz == 3
+
+
+def test_a_value_other_than_zero_and_one_is_named():
+    with pytest.raises(DataError, match=r"zeros and ones. Got .*2.* in row 1, label 0"):
+        indicator(np.array([[0, 1], [2, 0]]))
+
+
+def test_mixed_kinds_of_names_are_refused():
+    with pytest.raises(DataError, match=r"all names or all numbers. Got int, str"):
+        encode_labels([["a"], [1]])
+
+
+def test_an_unknown_name_is_named_with_its_point():
+    with pytest.raises(DataError, match="Point 1 has the unknown label 'emu'"):
+        lists_to_indicator([["cat"], ["emu"]], ["cat"])
+
+
+def test_no_labels_at_all_are_legal():
+    Y, classes, multilabel = encode_labels([[], []])
+    assert Y.shape == (2, 0)
+    assert classes.size == 0
+    assert multilabel

@@ -1,0 +1,132 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.svm import LinearSVC
+
+from builders import random_csr, random_labels, separable
+from labelwood import OneVsRestSVM, load_dataset, metrics
+from labelwood.core import memory
+from labelwood.errors import LabelwoodWarning, ParameterError
+
+
+def dense_scores(model, X):
+    """What the model's arrays say, without its kernels."""
+    rows = X.toarray().astype(np.float64)
+    if model.normalize:
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        rows = rows / np.where(lengths > 0, lengths, 1)
+    return rows @ model.coef_.toarray() + model.intercept_
+
+
+def test_the_decisions_are_liblinears_one_label_at_a_time():
+    X, Y = separable(200, 6)
+    theirs = OneVsRestClassifier(LinearSVC(C=0.7, tol=1e-6, max_iter=100_000, random_state=0))
+    theirs.fit(X, Y.toarray())
+    ours = OneVsRestSVM(C=0.7, tol=1e-6, normalize=False, max_iter=100_000).fit(X, Y)
+    np.testing.assert_allclose(
+        ours.decision_function(X).toarray(), theirs.decision_function(X), atol=2e-3
+    )
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+def test_scores_rankings_and_predictions_follow_from_the_weights(normalize):
+    X, Y = separable(150, 9, seed=3)
+    model = OneVsRestSVM(normalize=normalize, random_state=0).fit(X, Y)
+    scores = dense_scores(model, X)
+    np.testing.assert_allclose(model.decision_function(X).toarray(), scores, atol=1e-5)
+    top = model.predict_topk(X, k=4)
+    np.testing.assert_allclose(top.scores, -np.sort(-scores, axis=1)[:, :4], atol=1e-5)
+    taken = np.take_along_axis(scores, top.labels.astype(int), axis=1)
+    np.testing.assert_allclose(taken, top.scores, atol=1e-5)
+    clear = np.abs(scores) > 1e-4
+    assert np.array_equal(model.predict(X).toarray()[clear], (scores > 0)[clear])
+
+
+def test_equal_scores_go_to_the_smaller_label_first():
+    X = sp.csr_array(np.eye(4, dtype=np.float32))
+    Y = np.array([[1, 1, 1], [0, 0, 0], [0, 0, 0], [0, 0, 0]])
+    model = OneVsRestSVM(tol=1e-7, max_iter=100_000).fit(X, Y)
+    model.coef_ = sp.csr_array(np.ones((4, 3), dtype=np.float32))
+    model.intercept_[:] = 0
+    assert model.predict_topk(X, k=2).labels.tolist() == [[0, 1]] * 4
+
+
+def test_threads_do_not_change_a_single_byte():
+    X, Y = separable(300, 40, seed=1)
+    one, two = (OneVsRestSVM(random_state=5, n_jobs=n).fit(X, Y) for n in (1, 2))
+    for name in ("coef_", "intercept_", "n_iter_"):
+        first, second = getattr(one, name), getattr(two, name)
+        if sp.issparse(first):
+            first, second = first.toarray(), second.toarray()
+        assert first.tobytes() == second.tobytes()
+    tops = [model.predict_topk(X, 5) for model in (one, two)]
+    assert tops[0].scores.tobytes() == tops[1].scores.tobytes()
+
+
+def test_other_seeds_visit_rows_in_another_order():
+    X, Y = random_csr(100, 30), random_labels(100, 5)
+    weights = [OneVsRestSVM(random_state=seed).fit(X, Y).coef_.toarray() for seed in (0, 1)]
+    assert not np.array_equal(*weights)
+    np.testing.assert_allclose(*weights, atol=0.2)
+
+
+def test_small_weights_are_dropped_on_request():
+    X, Y = random_csr(200, 50), random_labels(200, 8)
+    full = OneVsRestSVM(random_state=0).fit(X, Y)
+    pruned = OneVsRestSVM(random_state=0, prune_below=0.1).fit(X, Y)
+    kept = np.where(np.abs(full.coef_.toarray()) > 0.1, full.coef_.toarray(), 0)
+    np.testing.assert_array_equal(pruned.coef_.toarray(), kept)
+
+
+def test_a_label_without_points_is_kept_counted_and_never_predicted():
+    X, Y = separable(60, 4)
+    Y = sp.csr_array(sp.hstack([Y, sp.csr_array((60, 2))]))
+    with pytest.warns(LabelwoodWarning, match="2 of 6 labels have no point"):
+        model = OneVsRestSVM().fit(X, Y)
+    top = model.predict_topk(X, k=6)
+    assert top.labels.max() == 3
+    assert np.all(top.labels[:, 4:] == -1)
+    assert model.predict(X).shape == (60, 6)
+
+
+def test_points_without_labels_or_features_are_legal():
+    X, Y = separable(50, 3)
+    X, Y = (sp.csr_array(sp.vstack([M, sp.csr_array((2, M.shape[1]))])) for M in (X, Y))
+    model = OneVsRestSVM(random_state=0).fit(X, Y)
+    empty = sp.csr_array((1, X.shape[1]), dtype=np.float32)
+    np.testing.assert_allclose(model.predict_topk(empty, 3).scores[0], -np.sort(-model.intercept_))
+
+
+def test_running_out_of_passes_is_said():
+    X, Y = random_csr(100, 30), random_labels(100, 3)
+    with pytest.warns(ConvergenceWarning, match="iteration limit for 3 of 3 labels"):
+        model = OneVsRestSVM(C=100, tol=1e-6, max_iter=1).fit(X, Y)
+    assert model.stop_reason_ == "iteration limit for 3 of 3 labels"
+
+
+def test_a_model_that_cannot_fit_into_memory_is_refused_before_training(monkeypatch):
+    X, Y = random_csr(300, 20), sp.csr_array(np.eye(300, 80, dtype=np.float32))
+    monkeypatch.setattr(memory, "available_memory", lambda: 1000)
+    with pytest.raises(MemoryError, match=r"training 80 labels needs about .* raise prune_below"):
+        OneVsRestSVM().fit(X, Y)
+
+
+@pytest.mark.parametrize("parameter", ["C", "tol", "max_iter"])
+def test_parameters_are_checked_by_name(parameter):
+    X, Y = separable(20, 2)
+    with pytest.raises(ParameterError, match=f"The '{parameter}' parameter of OneVsRestSVM"):
+        OneVsRestSVM(**{parameter: 0}).fit(X, Y)
+
+
+@pytest.mark.shared
+def test_bibtex_is_tagged_as_well_as_by_the_peers(shared_data):
+    folder = shared_data / "bibtex"
+    train, test = (load_dataset(folder / f"{part}.txt.xz") for part in ("train", "test"))
+    model = OneVsRestSVM(random_state=0, n_jobs=2).fit(train.X, train.Y)
+    top = model.predict_topk(test.X, 5)
+    at_1, at_3, at_5 = (metrics.precision_at_k(test.Y, top, k) for k in (1, 3, 5))
+    assert at_1 >= 0.625
+    assert at_3 >= 0.385
+    assert at_5 >= 0.28
