@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PEERS := .venv-peers
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .PHONY: help demo test test-slow lint docs bench clean
@@ -27,11 +28,11 @@ lint: $(VENV)/dev.stamp ## ruff, mypy --strict, import-linter
 docs: $(VENV)/dev.stamp ## build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-bench: $(VENV)/bench.stamp ## ratios against the peers, in one run
-	$(BIN)/python -m benchmarks
+bench: $(VENV)/dev.stamp $(PEERS)/peers.stamp ## ratios against the peers, in one run
+	$(BIN)/python -m benchmarks $(BENCH)
 
 clean: ## remove what the targets made
-	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) site .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:
@@ -49,6 +50,10 @@ $(VENV)/dev.stamp: pyproject.toml | $(VENV)/bin/python
 	$(PIP) install -e '.[dev]'
 	@touch $@ $(VENV)/demo.stamp
 
-$(VENV)/bench.stamp: pyproject.toml | $(VENV)/bin/python
-	$(PIP) install -e '.[bench]'
+# The peers pin old libraries, so they live apart; PECOS's linear part needs none of its
+# deep-learning dependencies.
+$(PEERS)/peers.stamp: benchmarks/peers.txt | $(VENV)/bin/python
+	@$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip --disable-pip-version-check --quiet install -r benchmarks/peers.txt
+	$(PEERS)/bin/python -m pip --disable-pip-version-check --quiet install --no-deps 'libpecos>=1.2'
 	@touch $@

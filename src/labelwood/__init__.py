@@ -11,7 +11,14 @@ _HOME = {
     "Dataset": "labelwood.data.dataset",
     "OneVsRestSVM": "labelwood.linear.onevsrest",
     "PopularityClassifier": "labelwood.linear.popularity",
+    "Tagger": "labelwood.store.tagger",
+    "Taxonomy": "labelwood.data.taxonomy",
+    "TextVectorizer": "labelwood.data.text",
     "TopK": "labelwood.core.topk",
+    "load": "labelwood.store.store",
+    "load_dataset": "labelwood.data.load",
+    "save": "labelwood.store.store",
+    "save_dataset": "labelwood.data.load",
     "show_progress": "labelwood.core.progress",
 }
 _MODULES = ("data", "errors", "metrics")
@@ -35,5 +42,12 @@ if TYPE_CHECKING:
     from labelwood.core.progress import show_progress as show_progress
     from labelwood.core.topk import TopK as TopK
     from labelwood.data.dataset import Dataset as Dataset
+    from labelwood.data.load import load_dataset as load_dataset
+    from labelwood.data.load import save_dataset as save_dataset
+    from labelwood.data.taxonomy import Taxonomy as Taxonomy
+    from labelwood.data.text import TextVectorizer as TextVectorizer
     from labelwood.linear.onevsrest import OneVsRestSVM as OneVsRestSVM
     from labelwood.linear.popularity import PopularityClassifier as PopularityClassifier
+    from labelwood.store.store import load as load
+    from labelwood.store.store import save as save
+    from labelwood.store.tagger import Tagger as Tagger

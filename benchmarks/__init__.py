@@ -1,0 +1,1 @@
+"""Ratios against the peers, on the same data, in one run."""

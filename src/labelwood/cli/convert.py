@@ -1,0 +1,31 @@
+"""`labelwood convert`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from labelwood.cli import options
+from labelwood.cli.source import Source, with_source
+
+
+@with_source
+def convert(
+    source: Source,
+    output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="File to write.")],
+    output_format: Annotated[
+        str | None, typer.Option("--to", help="Format of OUTPUT, when its name does not tell.")
+    ] = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Write a data file in another format: XMC text, JSONL or npz."""
+    from labelwood.data.load import save_dataset
+
+    dataset = source.read()
+    save_dataset(dataset, output, format=output_format)
+    if json:
+        summary = {"output": str(output), "points": len(dataset), "labels": dataset.n_labels}
+        options.print_json(summary)
+    elif not quiet:
+        typer.echo(f"{dataset!r}\nwritten to {output}")

@@ -1,0 +1,51 @@
+"""`labelwood eval`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from labelwood.cli import options
+from labelwood.cli.source import Source, with_source
+
+
+@with_source
+def evaluate(
+    model: options.ModelPath,
+    source: Source,
+    ks: Annotated[str, typer.Option("--k", help="Ranks at which to measure.")] = "1,3,5",
+    delta: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Intervals hold with probability 1 − delta.")
+    ] = 0.05,
+    per_label: Annotated[
+        Path | None, typer.Option("--per-label", metavar="CSV", help="Write a table by label.")
+    ] = None,
+    jobs: options.Jobs = -1,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Measure a model on labelled data: every figure with its intervals."""
+    ranks = _ranks(ks)
+    with options.remarks(quiet):
+        tagger = options.read_tagger(model, jobs)
+        dataset = source.read()
+        evaluation = tagger.evaluate(dataset, ks=ranks, delta=delta, random_state=seed)
+    if per_label is not None:
+        evaluation.write_per_label_csv(per_label)
+    if json:
+        options.print_json(evaluation.to_dict())
+    else:
+        typer.echo(str(evaluation))
+
+
+def _ranks(text: str) -> tuple[int, ...]:
+    from labelwood.errors import ParameterError
+
+    try:
+        ranks = tuple(sorted({int(k) for k in text.split(",")}))
+    except ValueError:
+        ranks = ()
+    if not ranks or ranks[0] < 1:
+        raise ParameterError(f"--k takes whole numbers ≥ 1, as in 1,3,5. Got {text!r} instead.")
+    return ranks

@@ -1,0 +1,72 @@
+"""`labelwood info`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from labelwood.cli import options
+from labelwood.cli.source import Source, with_source
+
+if TYPE_CHECKING:
+    from labelwood.data.dataset import Dataset
+
+
+@with_source
+def info(
+    source: Source,
+    json: options.Json = False,
+) -> None:
+    """Tell what a model directory or a data file holds (DATA may be either)."""
+    path = Path(source.data)
+    content = _model_info(path) if path.is_dir() else _data_info(source.read())
+    if json:
+        options.print_json(content)
+        return
+    width = max(len(key) for key in content)
+    for key, value in content.items():
+        typer.echo(f"{key:<{width}}  {value}")
+
+
+def _model_info(path: Path) -> dict[str, Any]:
+    from labelwood.store.store import load, read_description
+    from labelwood.store.tagger import Tagger
+
+    description = read_description(path)
+    model = load(path)
+    estimator = model.estimator_ if isinstance(model, Tagger) else model
+    content: dict[str, Any] = {"class": type(estimator).__name__}
+    if isinstance(model, Tagger):
+        content["input"] = "texts" if model.vectorizer_ is not None else "features"
+        content["trained on"] = f"{model.n_points_:,} points"
+    content["features"] = getattr(estimator, "n_features_in_", None)
+    content["labels"] = int(estimator.classes_.size)
+    content["parameters"] = {
+        name: value for name, value in estimator.get_params(deep=False).items() if name != "n_jobs"
+    }
+    content["megabytes"] = round(sum(file.stat().st_size for file in path.iterdir()) / 2**20, 2)
+    manifest = description["manifest"]
+    content["data sha256"] = manifest.get("data_sha256")
+    content["versions"] = manifest.get("versions")
+    return content
+
+
+def _data_info(dataset: "Dataset") -> dict[str, Any]:
+    import numpy as np
+
+    counts = np.bincount(dataset.Y.indices, minlength=dataset.n_labels)
+    content: dict[str, Any] = {"data": dataset.description, "points": len(dataset)}
+    if dataset.X is None:
+        content["input"] = "texts"
+    else:
+        content["features"], content["non-zeros"] = dataset.X.shape[1], int(dataset.X.nnz)
+    content["labels"] = dataset.n_labels
+    content["labels a point"] = round(dataset.Y.nnz / max(len(dataset), 1), 3)
+    content["points without labels"] = int(np.count_nonzero(np.diff(dataset.Y.indptr) == 0))
+    content["labels with < 5 points"] = int(np.count_nonzero(counts < 5))
+    order = np.argsort(-counts, kind="stable")[:5]
+    names = dataset.label_names
+    content["commonest labels"] = {
+        str(label) if names is None else names[label]: int(counts[label]) for label in order
+    }
+    return content

@@ -1,0 +1,71 @@
+"""The `labelwood` command: its subcommands, and what becomes of errors."""
+
+import sys
+import warnings
+from typing import TextIO
+
+import typer
+
+from labelwood import __version__
+from labelwood.cli.convert import convert
+from labelwood.cli.demo import demo
+from labelwood.cli.evaluate import evaluate
+from labelwood.cli.info import info
+from labelwood.cli.predict import predict
+from labelwood.cli.train import train
+from labelwood.errors import LabelwoodError
+
+app = typer.Typer(
+    name="labelwood",
+    help="Tag things with many labels, and know how far the tags can be trusted.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+app.command()(train)
+app.command(name="eval")(evaluate)
+app.command()(predict)
+app.command()(info)
+app.command()(convert)
+app.command()(demo)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"labelwood {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: bool = typer.Option(
+        False, "--version", callback=_print_version, is_eager=True, help="Show the version."
+    ),
+) -> None:
+    """Tag things with many labels, and know how far the tags can be trusted."""
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    print(f"labelwood: warning: {message}", file=sys.stderr)
+
+
+def main() -> None:
+    """Run the command line: a known error is one line and exit code 2."""
+    warnings.showwarning = _show_warning
+    try:
+        app()
+    except (LabelwoodError, MemoryError) as error:
+        print(f"labelwood: error: {error}", file=sys.stderr)
+        sys.exit(2)
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        print(f"labelwood: error: {place}{error.strerror or error}", file=sys.stderr)
+        sys.exit(2)

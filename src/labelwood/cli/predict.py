@@ -1,0 +1,51 @@
+"""`labelwood predict`."""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from labelwood.cli import options
+from labelwood.cli.source import Source, with_source
+
+if TYPE_CHECKING:
+    from labelwood.core.topk import TopK
+    from labelwood.data.dataset import Dataset
+
+
+@with_source
+def predict(
+    model: options.ModelPath,
+    source: Source,
+    k: Annotated[int, typer.Option("-k", min=1, help="Labels a point.")] = 5,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="JSONL", help="File to write; standard output."),
+    ] = None,
+    jobs: options.Jobs = -1,
+    quiet: options.Quiet = False,
+) -> None:
+    """Print the best labels of each point as JSONL, in the order of the points."""
+    with options.remarks(quiet):
+        tagger = options.read_tagger(model, jobs)
+        dataset = source.read()
+        top = tagger.predict_topk(dataset, k)
+    if output is None:
+        sys.stdout.writelines(jsonl_lines(dataset, top))
+    else:
+        with output.open("w", encoding="utf-8") as file:
+            file.writelines(jsonl_lines(dataset, top))
+
+
+def jsonl_lines(dataset: "Dataset", top: "TopK") -> Iterator[str]:
+    """One line a point: its id (or its number, from 0), its labels and their scores."""
+    for row, names in enumerate(top.names()):
+        scored = [
+            {"label": name, "score": round(float(score), 6)}
+            for name, score in zip(names, top.scores[row], strict=False)
+        ]
+        point = row if dataset.ids is None else dataset.ids[row]
+        yield json.dumps({"id": point, "labels": scored}, ensure_ascii=False) + "\n"

@@ -1,0 +1,182 @@
+"""Fitted objects as JSON and named arrays, and back.
+
+JSON values stand for themselves; what JSON lacks is an object with one key that
+starts with `$`: `{"$array": name}`, `{"$csr": …}`, `{"$strings": […]}`,
+`{"$tuple": […]}`, `{"$float": "inf"}`, `{"$taxonomy": …}`, `{"$object": …}`.
+Objects come from the package's own public estimators and from nowhere else, and
+their fitted attributes are set, never executed.
+"""
+
+import importlib
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+
+from labelwood.core.sparse import check_structure
+from labelwood.data.taxonomy import Taxonomy
+from labelwood.errors import LabelwoodError, ModelError
+
+_FITTED = re.compile(r"[A-Za-z][A-Za-z0-9_]*_")
+
+
+class Encoder:
+    """Turns values into JSON; `arrays` collects what goes into the array file."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, np.ndarray] = {}
+
+    def encode(self, value: object, name: str) -> Any:
+        """`value` as JSON; `name` is where it stands, and names its arrays."""
+        if isinstance(value, np.generic):
+            value = value.item()
+        if value is None or isinstance(value, (bool, int, str)):
+            return value
+        if isinstance(value, float):
+            return value if math.isfinite(value) else {"$float": repr(value)}
+        if isinstance(value, np.ndarray):
+            return self._encode_array(value, name)
+        if isinstance(value, sp.csr_array):
+            parts = {part: getattr(value, part) for part in ("indptr", "indices", "data")}
+            names = {part: self._put(array, f"{name}.{part}") for part, array in parts.items()}
+            return {"$csr": {"shape": list(value.shape), **names}}
+        if isinstance(value, tuple):
+            return {"$tuple": self.encode(list(value), name)}
+        if isinstance(value, list):
+            return [self.encode(one, f"{name}.{i}") for i, one in enumerate(value)]
+        if isinstance(value, dict):
+            return {self._key(key, name): self.encode(value[key], f"{name}.{key}") for key in value}
+        if isinstance(value, Taxonomy):
+            return {"$taxonomy": value.to_dict()}
+        if isinstance(value, BaseEstimator):
+            return {"$object": self._encode_object(value, name)}
+        raise ModelError(f"{name} is a {type(value).__name__}, which cannot be saved.")
+
+    def _put(self, array: np.ndarray, name: str) -> str:
+        self.arrays[name] = np.ascontiguousarray(array)
+        return name
+
+    def _encode_array(self, array: np.ndarray, name: str) -> Any:
+        if array.dtype.kind in "biuf":
+            return {"$array": self._put(array, name)}
+        texts = array.tolist()
+        if array.ndim == 1 and all(isinstance(text, str) for text in texts):
+            return {"$strings": texts}
+        raise ModelError(f"{name} is an array of {array.dtype}, which cannot be saved.")
+
+    def _encode_object(self, value: BaseEstimator, name: str) -> Any:
+        kind = type(value).__name__
+        if estimator_class(kind) is not type(value):
+            raise ModelError(f"{kind} is not an estimator of labelwood and cannot be saved.")
+        params = value.get_params(deep=False)
+        if not isinstance(params.get("random_state"), int):
+            # A generator has moved on since; the fitted model does not need it.
+            params = {key: params[key] for key in params if key != "random_state"}
+        fitted = {key: one for key, one in vars(value).items() if _FITTED.fullmatch(key)}
+        return {
+            "class": kind,
+            "params": {key: self.encode(one, f"{name}.{key}") for key, one in params.items()},
+            "fitted": {key: self.encode(one, f"{name}.{key}") for key, one in fitted.items()},
+        }
+
+    @staticmethod
+    def _key(key: object, name: str) -> str:
+        if not isinstance(key, str) or key.startswith("$"):
+            raise ModelError(f"{name} has the key {key!r}; only names can be saved as keys.")
+        return key
+
+
+class Decoder:
+    """The way back; everything unexpected is a ModelError."""
+
+    def __init__(self, arrays: Mapping[str, np.ndarray]) -> None:
+        self.arrays = arrays
+
+    def decode(self, value: Any) -> Any:
+        """The value that `value` stands for."""
+        if isinstance(value, list):
+            return [self.decode(one) for one in value]
+        if not isinstance(value, dict):
+            return value
+        marks = [key for key in value if key.startswith("$")]
+        if not marks:
+            return {key: self.decode(one) for key, one in value.items()}
+        if len(value) != 1:
+            raise ModelError(f"an entry mixes {marks[0]!r} with other keys")
+        mark, content = marks[0], value[marks[0]]
+        reader = {
+            "$float": self._float,
+            "$array": self._array,
+            "$strings": self._strings,
+            "$csr": self._csr,
+            "$tuple": self._tuple,
+            "$taxonomy": Taxonomy.from_dict,
+            "$object": self._object,
+        }.get(mark)
+        if reader is None:
+            raise ModelError(f"unknown kind of entry {mark!r}")
+        return reader(content)
+
+    def _float(self, text: Any) -> float:
+        if text not in ("inf", "-inf", "nan"):
+            raise ModelError(f"{text!r} is not a special number")
+        return float(text)
+
+    def _array(self, name: Any) -> np.ndarray:
+        if not isinstance(name, str) or name not in self.arrays:
+            raise ModelError(f"the array {name!r} is missing")
+        return self.arrays[name]
+
+    def _strings(self, texts: Any) -> np.ndarray:
+        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+            raise ModelError("a list of names holds something else")
+        return np.array(texts, dtype=np.str_ if texts else "U1")
+
+    def _tuple(self, values: Any) -> tuple[Any, ...]:
+        return tuple(self.decode(values))
+
+    def _csr(self, content: Any) -> Any:
+        rows, columns = (int(size) for size in content["shape"])
+        data, indices, indptr = (
+            self._array(content[part]) for part in ("data", "indices", "indptr")
+        )
+        if indices.dtype.kind != "i" or indptr.dtype.kind != "i":
+            raise ModelError("a sparse matrix has indices that are no integers")
+        matrix = sp.csr_array((data, indices, indptr), shape=(rows, columns))
+        check_structure(matrix, content["data"])
+        return matrix
+
+    def _object(self, content: Any) -> BaseEstimator:
+        kind = estimator_class(content["class"])
+        value = kind(**{key: self.decode(one) for key, one in content["params"].items()})
+        for key, one in content["fitted"].items():
+            if not _FITTED.fullmatch(key):
+                raise ModelError(f"{content['class']} cannot have the fitted attribute {key!r}")
+            setattr(value, key, self.decode(one))
+        if content["fitted"]:
+            value._check_fitted()
+        return value
+
+
+def estimator_class(name: str) -> Any:
+    """The public estimator of that name: the allow-list of what a stored model may hold."""
+    import labelwood
+
+    home = labelwood._HOME.get(name)
+    kind = getattr(importlib.import_module(home), name) if home else None
+    if not (isinstance(kind, type) and issubclass(kind, BaseEstimator)):
+        raise ModelError(f"{name!r} is not an estimator of labelwood")
+    return kind
+
+
+def decode_checked(value: Any, arrays: Mapping[str, np.ndarray], where: str) -> Any:
+    """Decode, with every fault of the content told as one ModelError."""
+    try:
+        return Decoder(arrays).decode(value)
+    except (LabelwoodError, KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        what = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else error
+        raise ModelError(f"{where}: not a valid labelwood model: {what}") from None

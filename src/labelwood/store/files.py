@@ -1,0 +1,153 @@
+"""Model directories: written beside and renamed, read memory-mapped and checked."""
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from labelwood.errors import ModelError
+
+MODEL_FILE = "model.json"
+ARRAY_FILE = "arrays.safetensors"
+_MOST_JSON = 2**30
+_DTYPES = {
+    "BOOL": np.bool_,
+    "U8": np.uint8,
+    "I8": np.int8,
+    "U16": np.uint16,
+    "I16": np.int16,
+    "U32": np.uint32,
+    "I32": np.int32,
+    "U64": np.uint64,
+    "I64": np.int64,
+    "F32": np.float32,
+    "F64": np.float64,
+}
+
+
+@contextmanager
+def replaced_directory(target: Path) -> Iterator[Path]:
+    """A new directory beside `target` that takes its place when the block ends well.
+
+    An interruption leaves `target` as it was. A directory that is there is replaced
+    only when it is a model.
+    """
+    target = target.absolute()
+    check_replaceable(target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    fresh = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        yield fresh
+        fresh.chmod(0o777 & ~_umask())
+        _swap(fresh, target)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def check_replaceable(target: Path) -> None:
+    """Refuse to write over anything that is not a model or an empty directory."""
+    if not target.exists():
+        return
+    if not target.is_dir():
+        raise ModelError(f"{target} is a file; give a directory for the model")
+    if any(target.iterdir()) and not (target / MODEL_FILE).is_file():
+        raise ModelError(f"{target} holds something that is not a model; it is not overwritten")
+
+
+def write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> str:
+    """Write the arrays; the answer is the file's SHA-256."""
+    save_file({name: arrays[name] for name in sorted(arrays)}, path)
+    path.chmod(0o666 & ~_umask())
+    return file_hash(path)
+
+
+def read_arrays(path: Path, expected_hash: object) -> dict[str, np.ndarray]:
+    """Memory-mapped arrays of a file whose hash is as expected.
+
+    The maps are copy-on-write: the arrays can be changed in memory, the file never is.
+    """
+    if not path.is_file():
+        raise ModelError(f"{path} is missing")
+    if file_hash(path) != expected_hash:
+        raise ModelError(f"{path} is damaged: its content is not what {MODEL_FILE} says")
+    try:
+        with safe_open(path, framework="numpy"):
+            pass  # checks the header: offsets, shapes and sizes agree with the file
+    except SafetensorError as error:
+        raise ModelError(f"{path} is not a valid array file: {error}") from None
+    with path.open("rb") as file:
+        header_size = int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(header_size))
+    return {
+        name: _map_array(path, 8 + header_size, entry)
+        for name, entry in header.items()
+        if name != "__metadata__"
+    }
+
+
+def _map_array(path: Path, start: int, entry: dict[str, Any]) -> np.ndarray:
+    if entry["dtype"] not in _DTYPES:
+        raise ModelError(f"{path} holds numbers of the unknown kind {entry['dtype']}")
+    dtype, shape = np.dtype(_DTYPES[entry["dtype"]]), tuple(entry["shape"])
+    first, end = entry["data_offsets"]
+    if first == end:
+        return np.empty(shape, dtype=dtype)
+    mapped = np.memmap(path, dtype=dtype, mode="c", offset=start + first, shape=shape)
+    return np.asarray(mapped)
+
+
+def write_json(path: Path, content: object) -> None:
+    """Write `content`, readable by people and on disk when this returns."""
+    with path.open("w", encoding="utf-8") as file:
+        json.dump(content, file, ensure_ascii=False, allow_nan=False, indent=1)
+        file.write("\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def read_json(path: Path) -> Any:
+    """The content of a JSON file; ModelError when it is none."""
+    try:
+        if path.stat().st_size > _MOST_JSON:
+            raise ModelError(f"{path} is larger than any model description")
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise ModelError(f"{path.parent} is not a model: it has no {path.name}") from None
+    except (ValueError, RecursionError) as error:
+        raise ModelError(f"{path} is damaged: {error}") from None
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _swap(fresh: Path, target: Path) -> None:
+    if not target.exists():
+        fresh.rename(target)
+        return
+    aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
+    old = target.rename(aside / target.name)
+    try:
+        fresh.rename(target)
+    except BaseException:
+        old.rename(target)
+        raise
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,203 @@
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+from typer.testing import CliRunner
+
+import labelwood
+from labelwood.cli import main as main_module
+from labelwood.cli.main import app
+
+DOCUMENTS = [
+    {"id": f"d{i}", "text": text, "labels": labels}
+    for i, (text, labels) in enumerate(
+        [
+            ("a cat on a mat", ["cat"]),
+            ("a dog in a fog", ["dog"]),
+            ("the cat and the dog", ["cat", "dog"]),
+            ("an owl at night", ["owl"]),
+            ("owl and cat went to sea", ["cat", "owl"]),
+        ]
+        * 4
+    )
+]
+
+
+def run(*arguments, code=0, stdin=None):
+    """The command line in this process; its standard output."""
+    result = CliRunner().invoke(app, [str(one) for one in arguments], input=stdin)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == code, result.output
+    return result.stdout
+
+
+def run_apart(*arguments, **options):
+    """The command line as a user has it: a process of its own."""
+    command = [sys.executable, "-m", "labelwood", *(str(one) for one in arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+
+
+@pytest.fixture(scope="module")
+def documents(tmp_path_factory):
+    path = tmp_path_factory.mktemp("cli") / "docs.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in DOCUMENTS))
+    return path
+
+
+@pytest.fixture(scope="module")
+def model(documents):
+    path = documents.parent / "model"
+    run("train", documents, "-o", path, "--quiet")
+    return path
+
+
+def test_training_tells_the_data_the_time_and_the_place(documents, tmp_path):
+    out = run("train", documents, "-o", tmp_path / "m", "--quiet")
+    assert "20 points, texts, not vectorised, 3 labels" in out
+    assert "OneVsRestSVM trained in" in out
+    assert str(tmp_path / "m") in out
+
+
+def test_predictions_keep_ids_and_order(model, documents):
+    lines = [json.loads(line) for line in run("predict", model, documents, "-k", 2).splitlines()]
+    assert [line["id"] for line in lines] == [one["id"] for one in DOCUMENTS]
+    assert all(len(line["labels"]) == 2 for line in lines)
+    assert lines[3]["labels"][0]["label"] == "owl"
+
+
+def test_texts_come_from_standard_input_and_need_no_labels(model):
+    answer = json.loads(run("predict", model, "-", "-k", 1, stdin='{"text": "the dog"}\n'))
+    assert answer["id"] == 0
+    assert answer["labels"][0]["label"] == "dog"
+
+
+def test_predictions_go_to_a_file_on_request(model, documents, tmp_path):
+    assert run("predict", model, documents, "-o", tmp_path / "out.jsonl") == ""
+    assert len((tmp_path / "out.jsonl").read_text().splitlines()) == len(DOCUMENTS)
+
+
+def test_the_command_line_and_python_give_the_same_answer(model, documents):
+    tagger = labelwood.load(model)
+    top = tagger.predict_topk(labelwood.load_dataset(documents), 3)
+    lines = [json.loads(line) for line in run("predict", model, documents, "-k", 3).splitlines()]
+    assert [[one["label"] for one in line["labels"]] for line in lines] == top.names()
+    figures = json.loads(run("eval", model, documents, "--json"))
+    evaluation = tagger.evaluate(labelwood.load_dataset(documents))
+    assert figures == json.loads(json.dumps(evaluation.to_dict()))
+
+
+def test_evaluation_prints_a_table_and_writes_one_by_label(model, documents, tmp_path):
+    out = run("eval", model, documents, "--k", "1,2", "--per-label", tmp_path / "labels.csv")
+    assert "P@2" in out
+    assert "P@3" not in out
+    assert len((tmp_path / "labels.csv").read_text().splitlines()) == 1 + 3
+
+
+def test_parameters_are_set_by_name(documents, tmp_path):
+    options = ["--set", "C=2", "--set", "text.min_df=1", "--seed", 4, "--json"]
+    summary = json.loads(run("train", documents, "-o", tmp_path / "m", *options))
+    assert summary["labels"] == 3
+    tagger = labelwood.load(tmp_path / "m")
+    assert (tagger.estimator_.C, tagger.estimator_.random_state) == (2.0, 4)
+    assert tagger.vectorizer_.min_df == 1
+
+
+def test_every_learner_can_be_trained(documents, tmp_path):
+    run("train", documents, "-o", tmp_path / "m", "--learner", "popularity")
+    assert type(labelwood.load(tmp_path / "m").estimator_).__name__ == "PopularityClassifier"
+
+
+def test_info_tells_of_models_and_of_data(model, documents):
+    of_model = json.loads(run("info", model, "--json"))
+    assert (of_model["class"], of_model["labels"]) == ("OneVsRestSVM", 3)
+    of_data = json.loads(run("info", documents, "--json"))
+    assert (of_data["points"], of_data["labels"]) == (20, 3)
+    assert "commonest labels" in run("info", documents)
+
+
+def test_conversion_keeps_the_data(tmp_path):
+    (tmp_path / "a.txt").write_text("2 3 2\n0,1 0:0.5 2:1\n 1:2\n")
+    run("convert", tmp_path / "a.txt", tmp_path / "b.npz")
+    run("convert", tmp_path / "b.npz", tmp_path / "c.txt")
+    first, last = (labelwood.load_dataset(tmp_path / name) for name in ("a.txt", "c.txt"))
+    assert (first.X != last.X).nnz == 0
+    assert (first.Y != last.Y).nnz == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["info", "absent.txt"], "absent.txt"),
+        (["train", "{docs}", "-o", "{tmp}/m", "--learner", "magic"], "no learner 'magic'"),
+        (["train", "{docs}", "-o", "{tmp}/m", "--set", "C"], "--set takes name=value"),
+        (["train", "{docs}", "-o", "{tmp}/m", "--set", "C=-1"], "must be a number > 0"),
+        (["train", "{docs}", "-o", "{tmp}/m", "--set", "D=1"], "has no parameter 'D'"),
+        (["train", "{docs}", "-o", "{docs}"], "is a file; give a directory"),
+        (["eval", "{model}", "{docs}", "--k", "0"], "--k takes whole numbers"),
+        (["eval", "{docs}", "{docs}"], "is not a model"),
+        (["predict", "{tmp}/none", "{docs}"], "is not a model"),
+    ],
+)
+def test_a_known_error_is_one_line_and_exit_code_2(
+    arguments, message, model, documents, tmp_path, monkeypatch, capsys
+):
+    filled = [one.format(docs=documents, tmp=tmp_path, model=model) for one in arguments]
+    monkeypatch.setattr(sys, "argv", ["labelwood", *filled])
+    with pytest.raises(SystemExit, match="2"):
+        main_module.main()
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert error.startswith("labelwood: error: ")
+    assert message in error
+    assert not (tmp_path / "m").exists()
+
+
+def test_errors_warnings_and_versions_look_right_from_outside(tmp_path):
+    wrong = run_apart("info", "absent.txt", cwd=tmp_path)
+    assert wrong.returncode == 2
+    assert len(wrong.stderr.splitlines()) == 1
+    assert run_apart("--version").stdout == f"labelwood {labelwood.__version__}\n"
+    (tmp_path / "a.txt").write_text("2 2 2\n0 0:1\n0 1:1\n")
+    trained = run_apart("train", "a.txt", "-o", "m", "--quiet", cwd=tmp_path)
+    assert trained.returncode == 0
+    assert "labelwood: warning: 1 of 2 labels have no point" in trained.stderr
+
+
+def test_a_closed_pipe_is_no_error(model, documents):
+    command = f"{sys.executable} -m labelwood predict {model} {documents}"
+    process = subprocess.Popen(command.split(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.close()
+    assert b"Traceback" not in process.stderr.read()
+    process.stderr.close()
+    assert process.wait() in (0, 1)
+
+
+def seconds_of(*command):
+    """The best of three, in a process of its own."""
+
+    def once():
+        start = time.perf_counter()
+        subprocess.run([sys.executable, *command], check=True, capture_output=True)
+        return time.perf_counter() - start
+
+    return min(once() for _ in range(3))
+
+
+def test_importing_is_quick_and_compiles_nothing():
+    bare = seconds_of("-c", "pass")
+    assert seconds_of("-c", "import labelwood") - bare < 3 * 0.3
+    code = "import sys, labelwood; print(sorted({'numba', 'sklearn', 'scipy'} & set(sys.modules)))"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "[]"
+
+
+def test_help_is_quick_and_loads_nothing_heavy():
+    assert seconds_of("-m", "labelwood", "--help") < 3 * 0.5
+    code = (
+        "import sys, labelwood.cli.main; "
+        "print(sorted({'numba', 'sklearn', 'scipy', 'numpy'} & set(sys.modules)))"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "[]"

@@ -1,0 +1,100 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import labelwood
+from builders import separable
+from labelwood import Dataset, OneVsRestSVM, Tagger, TextVectorizer
+from labelwood.errors import DataError
+from labelwood.metrics import propensity
+
+TEXTS = ["a cat on a mat", "a dog in a fog", "the cat and the dog", "an owl", "owl and cat"] * 3
+LABELS = [["cat"], ["dog"], ["cat", "dog"], ["owl"], ["cat", "owl"]] * 3
+
+
+@pytest.fixture(scope="module")
+def tagger():
+    data = Dataset.from_lists(TEXTS, LABELS)
+    return Tagger(OneVsRestSVM(random_state=0), TextVectorizer(min_df=1)).fit(data)
+
+
+def feature_tagger(**names):
+    X, Y = separable(60, 3)
+    return Tagger(OneVsRestSVM(random_state=0)).fit(Dataset(X, Y, **names)), X, Y
+
+
+def test_it_goes_from_texts_to_names(tagger):
+    assert tagger.predict(["one cat, one dog"]) == [["cat", "dog"]]
+    assert tagger.predict_topk(["an owl"], k=1).names() == [["owl"]]
+
+
+def test_it_survives_saving_with_vectoriser_and_names(tagger, tmp_path):
+    labelwood.save(tagger, tmp_path / "model")
+    loaded = labelwood.load(tmp_path / "model")
+    ours, theirs = (one.predict_topk(["a cat in the fog"], k=3) for one in (tagger, loaded))
+    assert ours.names() == theirs.names()
+    np.testing.assert_array_equal(ours.scores, theirs.scores)
+
+
+def test_the_same_data_have_the_same_hash_and_other_data_another(tagger):
+    again = Tagger(OneVsRestSVM(), TextVectorizer(min_df=1))
+    assert again.fit(Dataset.from_lists(TEXTS, LABELS)).data_hash_ == tagger.data_hash_
+    other = Dataset.from_lists([*TEXTS[:-1], "owl and dog"], LABELS)
+    assert again.fit(other).data_hash_ != tagger.data_hash_
+
+
+def test_labels_are_matched_by_name_and_unseen_ones_are_missed(tagger):
+    test = Dataset.from_lists(["a cat", "an emu"], [["cat"], ["emu"]])
+    evaluation = tagger.evaluate(test, ks=(1,))
+    assert evaluation["P@1"] == 0.5
+    assert evaluation["R@1"] == 0.5
+
+
+def test_propensities_come_from_the_training_counts(tagger):
+    test = Dataset.from_lists(TEXTS, LABELS)
+    own = tagger.evaluate(test, ks=(1,))
+    given = tagger.evaluate(test, ks=(1,), propensity=propensity(test.Y))
+    assert own["PSP@1"] == given["PSP@1"]
+
+
+def test_labels_unused_in_the_test_set_need_no_match(tagger):
+    test = Dataset.from_lists(["a cat"], [["cat"]])
+    wider = Dataset(
+        None,
+        sp.csr_array(sp.hstack([test.Y, sp.csr_array((1, 1))])),
+        label_names=["cat", "never"],
+        texts=test.texts,
+    )
+    assert tagger.evaluate(wider, ks=(1,))["P@1"] == 1.0
+
+
+def test_features_are_matched_by_name():
+    names = [f"word {i}" for i in range(6)]
+    tagger, X, Y = feature_tagger(feature_names=names)
+    order = [5, 0, 3, 1, 2, 4]
+    shuffled = Dataset(
+        sp.csr_array(sp.hstack([X[:, order], X[:, [0]]])),
+        Y,
+        feature_names=[*(names[i] for i in order), "unknown word"],
+    )
+    expected = tagger.predict_topk(Dataset(X, Y), 3)
+    np.testing.assert_allclose(tagger.predict_topk(shuffled, 3).scores, expected.scores, rtol=1e-6)
+
+
+def test_a_width_that_disagrees_is_refused():
+    tagger, X, Y = feature_tagger()
+    with pytest.raises(DataError, match=r"test.txt has 2 features; the model was trained on 6"):
+        tagger.predict(Dataset(X[:, :2], Y, description="test.txt"))
+
+
+def test_texts_and_features_are_not_confused(tagger):
+    by_features, X, Y = feature_tagger()
+    with pytest.raises(DataError, match="trained on features and the data are texts"):
+        by_features.predict_topk(["some text"])
+    with pytest.raises(DataError, match="trained on texts and the data are features"):
+        tagger.predict(Dataset(X, Y))
+
+
+def test_an_unfitted_tagger_says_so():
+    with pytest.raises(ValueError, match="not fitted yet"):
+        Tagger(OneVsRestSVM()).predict(["text"])

@@ -1,0 +1,165 @@
+"""Every public estimator goes through the same checks."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.estimator_checks import check_estimator
+
+import labelwood
+from builders import separable
+from labelwood.core.estimator import LabelEstimator
+from labelwood.errors import DataError, ParameterError
+
+PUBLIC = [getattr(labelwood, name) for name in labelwood._HOME]
+ESTIMATORS = [one for one in PUBLIC if isinstance(one, type) and issubclass(one, LabelEstimator)]
+
+# Checks of scikit-learn that no multi-label estimator here passes, each with its reason.
+EXCEPTIONS = {
+    "check_classifiers_multilabel_representation_invariance": "a list of lists holds label names",
+    "check_classifiers_multilabel_output_format_predict": "labels are never densified: CSR",
+    "check_classifiers_multilabel_output_format_decision_function": "scores are CSR as well",
+}
+
+
+@pytest.fixture(params=ESTIMATORS, ids=lambda one: one.__name__)
+def estimator(request):
+    """A small instance of every estimator, seeded where it takes a seed."""
+    model = request.param()
+    seed = {"random_state": 0} if "random_state" in model.get_params() else {}
+    return model.set_params(**seed)
+
+
+def with_jobs(model, n_jobs):
+    return model.set_params(n_jobs=n_jobs) if "n_jobs" in model.get_params() else model
+
+
+def fitted_bytes(model):
+    """All fitted attributes, comparable byte by byte."""
+    parts = {}
+    for name, value in vars(model).items():
+        if name.endswith("_"):
+            arrays = [value.indptr, value.indices, value.data] if sp.issparse(value) else [value]
+            parts[name] = [np.asarray(array).tobytes() for array in arrays]
+    return parts
+
+
+def test_it_keeps_scikit_learns_contract(estimator):
+    results = check_estimator(estimator, expected_failed_checks=EXCEPTIONS, on_skip=None)
+    needless = {r["check_name"] for r in results if r["status"] == "passed"} & set(EXCEPTIONS)
+    assert not needless, "these exceptions can go"
+
+
+def test_it_is_the_same_for_every_number_of_threads(estimator):
+    X, Y = separable(120, 20)
+    one = with_jobs(clone(estimator), 1).fit(X, Y)
+    two = with_jobs(clone(estimator), 2).fit(X, Y)
+    assert fitted_bytes(one) == fitted_bytes(two)
+    assert one.predict_topk(X).scores.tobytes() == two.predict_topk(X).scores.tobytes()
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda X: X.astype(np.float64),
+        lambda X: sp.csr_matrix(X),
+        lambda X: X.toarray(),
+        lambda X: sp.csr_array(
+            (X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)), shape=X.shape
+        ),
+    ],
+    ids=["float64", "matrix", "dense", "int64 indices"],
+)
+def test_every_form_of_the_features_gives_the_same_model(estimator, form):
+    X, Y = separable(60, 5)
+    reference = clone(estimator).fit(X, Y).predict_topk(X, 3)
+    other = clone(estimator).fit(form(X), Y).predict_topk(form(X), 3)
+    np.testing.assert_array_equal(other.labels, reference.labels)
+
+
+def test_read_only_input_is_enough_and_stays_as_it_is(estimator):
+    X, Y = separable(60, 5)
+    for matrix in (X, Y):
+        for part in (matrix.data, matrix.indices, matrix.indptr):
+            part.setflags(write=False)
+    model = clone(estimator).fit(X, Y)
+    assert len(model.predict_topk(X, 2)) == 60
+
+
+def test_names_indices_and_lists_are_the_same_labels(estimator):
+    X, Y = separable(80, 4)
+    lists = [[f"label {label}" for label in row] for row in np.split(Y.indices, Y.indptr[1:-1])]
+    by_index = clone(estimator).fit(X, Y)
+    by_name = clone(estimator).fit(X, lists)
+    assert by_name.predict_topk(X, 1).names() == [
+        [f"label {label}" for label in row] for row in by_index.predict_topk(X, 1).labels
+    ]
+
+
+def test_k_beyond_the_number_of_labels_gives_what_there_is(estimator):
+    X, Y = separable(40, 3)
+    top = clone(estimator).fit(X, Y).predict_topk(X, k=50)
+    assert top.k == 3
+
+
+@pytest.mark.parametrize("n_labels", [0, 1])
+def test_one_label_or_none_is_legal(estimator, n_labels):
+    X, Y = separable(30, 3)
+    Y = sp.csr_array(Y[:, :n_labels])
+    top = clone(estimator).fit(X, Y).predict_topk(X, 2)
+    assert top.k == 1
+    assert top.labels.max() == n_labels - 1
+
+
+def test_an_answer_for_no_points_is_an_empty_answer(estimator):
+    X, Y = separable(30, 3)
+    model = clone(estimator).fit(X, Y)
+    with pytest.raises(ValueError, match="minimum of 1 is required"):
+        model.predict_topk(X[:0])
+
+
+def test_bad_input_gets_one_clear_line(estimator):
+    X, Y = separable(30, 3)
+    model = clone(estimator).fit(X, Y)
+    with pytest.raises(ValueError, match=r"features, but .* is expecting"):
+        model.predict(X[:, :2])
+    with pytest.raises(DataError, match="X has 30 rows and Y has 29"):
+        clone(estimator).fit(X, Y[:-1])
+    with pytest.raises(ParameterError, match=r"The 'k' parameter of .* must be an int ≥ 1"):
+        model.predict_topk(X, k=0)
+    broken = X.copy()
+    broken.data[0] = np.nan
+    with pytest.raises(DataError, match=r"X contains NaN \(row 0"):
+        clone(estimator).fit(broken, Y)
+
+
+def test_a_saved_model_predicts_the_same_in_a_fresh_process(estimator, tmp_path):
+    X, Y = separable(60, 5)
+    names = [[f"name {label}" for label in row] for row in np.split(Y.indices, Y.indptr[1:-1])]
+    model = clone(estimator).fit(X, names)
+    labelwood.save(model, tmp_path / "model")
+    sp.save_npz(tmp_path / "X.npz", X)
+    code = (
+        "import json, sys, labelwood, scipy.sparse as sp\n"
+        "model = labelwood.load(sys.argv[1])\n"
+        "top = model.predict_topk(sp.load_npz(sys.argv[2]), 3)\n"
+        "print(json.dumps([top.names(), top.scores.astype(float).tolist()]))\n"
+    )
+    arguments = [sys.executable, "-c", code, str(tmp_path / "model"), str(tmp_path / "X.npz")]
+    answer = subprocess.run(arguments, capture_output=True, text=True, check=True)
+    names_there, scores_there = json.loads(answer.stdout)
+    top = model.predict_topk(X, 3)
+    assert names_there == top.names()
+    assert scores_there == top.scores.astype(float).tolist()
+    loaded = labelwood.load(tmp_path / "model")
+    assert loaded.get_params() == model.get_params()
+    assert fitted_bytes(loaded) == fitted_bytes(model)
+
+
+def test_all_public_estimators_are_discovered():
+    assert {one.__name__ for one in ESTIMATORS} >= {"OneVsRestSVM", "PopularityClassifier"}
+    assert all(issubclass(one, BaseEstimator) for one in ESTIMATORS)
