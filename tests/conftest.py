@@ -3,6 +3,11 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# Kernels compile inside the first example, so a time limit for one says nothing.
+settings.register_profile("labelwood", deadline=None)
+settings.load_profile("labelwood")
 
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 

@@ -17,9 +17,12 @@ _HOME = {
     "TopK": "labelwood.core.topk",
     "load": "labelwood.store.store",
     "load_dataset": "labelwood.data.load",
+    "pydocs": "labelwood.data.corpora.pydocs",
     "save": "labelwood.store.store",
     "save_dataset": "labelwood.data.load",
     "show_progress": "labelwood.core.progress",
+    "split": "labelwood.data.split",
+    "synthetic": "labelwood.data.corpora.synthetic",
 }
 _MODULES = ("data", "errors", "metrics")
 
@@ -41,9 +44,12 @@ def __dir__() -> list[str]:
 if TYPE_CHECKING:
     from labelwood.core.progress import show_progress as show_progress
     from labelwood.core.topk import TopK as TopK
+    from labelwood.data.corpora.pydocs import pydocs as pydocs
+    from labelwood.data.corpora.synthetic import synthetic as synthetic
     from labelwood.data.dataset import Dataset as Dataset
     from labelwood.data.load import load_dataset as load_dataset
     from labelwood.data.load import save_dataset as save_dataset
+    from labelwood.data.split import split as split
     from labelwood.data.taxonomy import Taxonomy as Taxonomy
     from labelwood.data.text import TextVectorizer as TextVectorizer
     from labelwood.linear.onevsrest import OneVsRestSVM as OneVsRestSVM

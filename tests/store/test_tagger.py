@@ -1,10 +1,12 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import labelwood
 from builders import separable
-from labelwood import Dataset, OneVsRestSVM, Tagger, TextVectorizer
+from labelwood import Dataset, OneVsRestSVM, Tagger, Taxonomy, TextVectorizer
 from labelwood.errors import DataError
 from labelwood.metrics import propensity
 
@@ -66,6 +68,16 @@ def test_labels_unused_in_the_test_set_need_no_match(tagger):
         texts=test.texts,
     )
     assert tagger.evaluate(wider, ks=(1,))["P@1"] == 1.0
+
+
+def test_a_taxonomy_brings_the_hierarchical_metrics_and_is_stored(tmp_path):
+    taxonomy = Taxonomy.from_edges([("pet", "cat"), ("pet", "dog")])
+    closed = [[*labels, "pet"] if {"cat", "dog"} & set(labels) else labels for labels in LABELS]
+    data = replace(Dataset.from_lists(TEXTS, closed), taxonomy=taxonomy)
+    labelwood.save(Tagger(OneVsRestSVM(), TextVectorizer(min_df=1)).fit(data), tmp_path / "model")
+    loaded = labelwood.load(tmp_path / "model")
+    assert loaded.taxonomy_ == taxonomy
+    assert loaded.evaluate(replace(data, taxonomy=None))["hierarchical F1"] == 1.0
 
 
 def test_features_are_matched_by_name():

@@ -78,7 +78,9 @@ class TopK:
     @classmethod
     def from_csr(cls, scores: CSR, k: int, classes: AnyArray | None = None) -> "TopK":
         """The `k` best stored entries of each row; equal scores go to the smaller label first."""
-        scores = sp.csr_array(scores).astype(np.float32)
+        scores = sp.csr_array(scores)
+        if scores.dtype.kind != "f":
+            scores = scores.astype(np.float64)
         n = scores.shape[0]
         labels = np.full((n, k), -1, dtype=np.int32)
         values = np.full((n, k), -np.inf, dtype=np.float32)

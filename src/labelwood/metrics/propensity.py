@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from labelwood.core.labels import indicator
 from labelwood.core.params import Integer, Real, check_parameter
+from labelwood.core.propensity import label_propensity
 from labelwood.core.types import DoubleArray
 from labelwood.errors import DataError
 
@@ -46,8 +47,7 @@ def propensity(
     check_parameter("propensity", "a", a, Real(low=0))
     check_parameter("propensity", "b", b, Real(above=0))
     n, counts = _label_counts(Y) if n_points is None else _check_counts(Y, n_points)
-    C = max(np.log(n) - 1, 0) * (b + 1) ** a
-    return np.asarray(1 / (1 + C * (counts + b) ** -a), dtype=np.float64)
+    return label_propensity(counts, n, a, b)
 
 
 def _label_counts(Y: object) -> tuple[int, NDArray[np.int64]]:

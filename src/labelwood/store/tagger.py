@@ -18,6 +18,7 @@ from labelwood.core.sparse import make_csr
 from labelwood.core.topk import TopK
 from labelwood.core.types import CSR
 from labelwood.data.dataset import Dataset
+from labelwood.data.taxonomy import Taxonomy
 from labelwood.data.text import TextVectorizer
 from labelwood.errors import DataError
 from labelwood.metrics.evaluate import Evaluation, evaluate
@@ -45,6 +46,8 @@ class Tagger(BaseEstimator):
         Training points of each label, from which propensities are estimated.
     n_points_ : int
         Training points.
+    taxonomy_ : Taxonomy or None
+        The forest of the labels, where the data set had one.
     data_hash_ : str
         SHA-256 of the training features (or texts) and labels.
 
@@ -79,6 +82,7 @@ class Tagger(BaseEstimator):
         counts = np.bincount(dataset.Y.indices, minlength=dataset.n_labels)
         self.label_counts_ = counts.astype(np.int64, copy=False)
         self.n_points_ = len(dataset)
+        self.taxonomy_ = dataset.taxonomy
         self.data_hash_ = _content_hash(dataset)
         return self
 
@@ -121,13 +125,17 @@ class Tagger(BaseEstimator):
         """Metrics on a labelled data set, with propensities from the training counts.
 
         Labels are matched by name. A label never seen in training stays in the truth,
-        where it can only be missed. `options` go to `metrics.evaluate`.
+        where it can only be missed. With a taxonomy (the model's, or else the data
+        set's) the hierarchical metrics are there too. `options` go to `metrics.evaluate`.
         """
         X = self.features(dataset)
         truth, names, unseen = self._matched_labels(dataset)
         k = max(options.get("ks", (1, 3, 5)))
         counts = np.concatenate([self.label_counts_, np.zeros(unseen, dtype=np.int64)])
         options.setdefault("propensity", propensity(counts, n_points=self.n_points_))
+        taxonomy = dataset.taxonomy if self.taxonomy_ is None else self.taxonomy_
+        if taxonomy is not None:
+            options.setdefault("taxonomy", taxonomy.align(names, unknown="root"))
         decided = sp.csr_array(self.estimator_.predict(X))
         decided.resize(truth.shape)
         return evaluate(
@@ -150,8 +158,9 @@ class Tagger(BaseEstimator):
         check_fitted_attributes(self, wanted, {"labels": self.estimator_.classes_.size})
         if self.label_names_.shape != self.estimator_.classes_.shape:
             raise DataError("label_names_ must name each label")
-        if not isinstance(self.vectorizer_, (TextVectorizer, type(None))):
-            raise DataError("vectorizer_ must be a TextVectorizer or None")
+        for name, kind in (("vectorizer_", TextVectorizer), ("taxonomy_", Taxonomy)):
+            if not isinstance(getattr(self, name), (kind, type(None))):
+                raise DataError(f"{name} must be a {kind.__name__} or None")
         names = self.feature_names_
         if names is not None and len(names) != self.estimator_.n_features_in_:
             raise DataError("feature_names_ must name each feature")

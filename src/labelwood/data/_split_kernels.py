@@ -1,0 +1,73 @@
+"""Iterative stratification (Sechidis, Tsoumakas and Vlahavas 2011) over sparse labels."""
+
+import heapq
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelwood.core.kernel import exact_kernel
+from labelwood.core.types import DoubleArray, IndexArray, PointerArray
+
+
+@exact_kernel
+def stratify(
+    row_indptr: PointerArray,
+    row_labels: IndexArray,
+    label_indptr: PointerArray,
+    label_rows: IndexArray,
+    shares: DoubleArray,
+    sizes: PointerArray,
+) -> NDArray[np.int32]:
+    """The fold of each row.
+
+    `shares` are the parts of each label that the folds want, and `sizes` the rows that
+    they get, which sum to all rows. The label with the fewest rows left is served first;
+    each of its rows goes to the fold that still wants most of the label, then most rows.
+    Ties go to the smaller label and the smaller fold. A full fold takes no more: in the
+    published algorithm fold sizes drift, and a fold can even stay empty when most labels
+    are rare.
+    """
+    n, n_labels = row_indptr.size - 1, label_indptr.size - 1
+    fold = np.full(n, -1, dtype=np.int32)
+    left = label_indptr[1:] - label_indptr[:-1]
+    wanted = left.astype(np.float64).reshape(-1, 1) * shares
+    wanted_rows = sizes.copy()
+    # One key for (rows left, label). A key that no longer tells the rows left is skipped.
+    heap = [left[label] * n_labels + label for label in range(n_labels) if left[label] > 0]
+    heapq.heapify(heap)
+    while len(heap) > 0:
+        key = heapq.heappop(heap)
+        label = key % n_labels
+        if left[label] != key // n_labels:
+            continue
+        for at in range(label_indptr[label], label_indptr[label + 1]):
+            row = label_rows[at]
+            if fold[row] >= 0:
+                continue
+            chosen = _neediest(wanted[label], wanted_rows)
+            fold[row] = chosen
+            wanted_rows[chosen] -= 1
+            for where in range(row_indptr[row], row_indptr[row + 1]):
+                other = np.int64(row_labels[where])
+                wanted[other, chosen] -= 1
+                left[other] -= 1
+                if left[other] > 0 and other != label:
+                    heapq.heappush(heap, left[other] * n_labels + other)
+    for row in range(n):
+        if fold[row] < 0:
+            fold[row] = np.argmax(wanted_rows)
+            wanted_rows[fold[row]] -= 1
+    return fold
+
+
+@exact_kernel
+def _neediest(wanted_label: DoubleArray, wanted_rows: PointerArray) -> int:
+    best = -1
+    for j in range(wanted_rows.size):
+        if wanted_rows[j] > 0 and (
+            best < 0
+            or wanted_label[j] > wanted_label[best]
+            or (wanted_label[j] == wanted_label[best] and wanted_rows[j] > wanted_rows[best])
+        ):
+            best = j
+    return best
