@@ -1,11 +1,12 @@
 """Points, their labels, and what both are called."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from labelwood.core.labels import lists_to_indicator
 from labelwood.core.types import CSR
 from labelwood.errors import DataError
 
@@ -61,6 +62,26 @@ class Dataset:
         ):
             if size is not None and size != wanted:
                 raise DataError(f"{what} has {size} entries where {wanted} are expected.")
+
+    @classmethod
+    def from_lists(
+        cls,
+        texts: Sequence[str],
+        labels: Sequence[Collection[str]],
+        *,
+        ids: Sequence[str] | None = None,
+        description: str = "",
+    ) -> "Dataset":
+        """A set of texts from their label lists; labels are numbered in sorted order.
+
+        Examples
+        --------
+        >>> Dataset.from_lists(["a cat", "an owl"], [["cat"], ["bird", "owl"]]).label_names
+        ['bird', 'cat', 'owl']
+        """
+        names = sorted({name for one in labels for name in one})
+        Y = lists_to_indicator(labels, names)
+        return cls(None, Y, label_names=names, ids=ids, texts=texts, description=description)
 
     def __len__(self) -> int:
         return int(self.Y.shape[0])

@@ -59,7 +59,7 @@ def l2svm(
     --------
     >>> from labelwood.core.sparse import as_csr
     >>> decision = l2svm(as_csr([[1, 0], [0, 1]]), [1, -1], bias=0, tol=1e-6)
-    >>> decision.coef.round(3).tolist()
+    >>> decision.coef.astype(float).round(3).tolist()
     [0.667, -0.667]
     """
     n_rows, n_features = X.shape
