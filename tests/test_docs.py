@@ -54,9 +54,7 @@ def test_the_commands_of_a_page_print_what_it_says(page, tmp_path):
         same = doctest.OutputChecker().check_output(
             without_numbers(expected), without_numbers(done.stdout), FLAGS
         )
-        assert same, (
-            f"$ {command}\nexpected:\n{expected}\nprinted:\n{done.stdout}"
-        )
+        assert same, f"$ {command}\nexpected:\n{expected}\nprinted:\n{done.stdout}"
 
 
 def test_the_readme_shows_commands():

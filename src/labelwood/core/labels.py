@@ -5,9 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import assert_all_finite
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
 
 from labelwood.core.sparse import check_structure, make_csr
 from labelwood.core.types import CSR, AnyArray
@@ -52,14 +49,23 @@ def encode_labels(y: object) -> EncodedLabels:
     if array.ndim == 2 and array.shape[1] != 1:
         Y = indicator(array)
         return EncodedLabels(Y, np.arange(Y.shape[1]), True)
+    return _encode_classes(array)
+
+
+def _encode_classes(array: AnyArray) -> EncodedLabels:
+    # scikit-learn takes a while to import, and reading data does not need it.
+    from sklearn.utils import assert_all_finite
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import column_or_1d
+
     array = column_or_1d(array, warn=True)
     if array.dtype.kind == "f":
         assert_all_finite(array, input_name="y")
     check_classification_targets(array)
-    classes_1d, codes = np.unique(array, return_inverse=True)
+    classes, codes = np.unique(array, return_inverse=True)
     n = array.size
-    Y = make_csr(np.arange(n + 1), codes, np.ones(n, dtype=np.float32), (n, classes_1d.size))
-    return EncodedLabels(Y, classes_1d, False)
+    Y = make_csr(np.arange(n + 1), codes, np.ones(n, dtype=np.float32), (n, classes.size))
+    return EncodedLabels(Y, classes, False)
 
 
 def is_label_lists(y: object) -> bool:

@@ -1,0 +1,234 @@
+"""Read and write data sets in any of the formats."""
+
+import importlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from labelwood.core.params import Boolean, Constraints, Integer, OneOf, check_parameter
+from labelwood.data.dataset import Dataset
+from labelwood.data.readers.files import STANDARD_STREAM, Source, file_name, read_source, writing
+from labelwood.data.readers.options import NameList, Names, ReadOptions, read_names
+from labelwood.data.readers.sniff import SUFFIXES, format_suffix, sniff
+from labelwood.errors import DataError, ParameterError
+
+if TYPE_CHECKING:
+    from labelwood.data.taxonomy import Taxonomy
+
+_COLUMNS = ("text_column", "label_column", "id_column")
+
+
+@dataclass(frozen=True)
+class _Format:
+    """A format: its title, its module, and the options that mean something for it."""
+
+    title: str
+    name: str
+    options: tuple[str, ...]
+    reader: str = "read"
+
+    def module(self) -> ModuleType:
+        return importlib.import_module(f"labelwood.data.readers.{self.name}")
+
+    def read(self, source: Source, options: ReadOptions) -> Dataset:
+        read: Callable[[Source, ReadOptions], Dataset] = getattr(self.module(), self.reader)
+        return read(source, options)
+
+
+_FORMATS = {
+    "xmc": _Format("XMC text", "xmc", ("feature_names", "one_based")),
+    "svmlight": _Format("svmlight", "svmlight", ("feature_names", "n_features", "one_based")),
+    "jsonl": _Format("JSONL", "jsonl", ("feature_names", "n_labels", "n_features", *_COLUMNS)),
+    "csv": _Format("CSV", "tabular", (*_COLUMNS, "label_separator")),
+    "tsv": _Format("TSV", "tabular", (*_COLUMNS, "label_separator"), reader="read_tsv"),
+    "arff": _Format("ARFF", "arff", ("label_count", "missing")),
+    "parquet": _Format("Parquet", "parquet", _COLUMNS),
+    "npz": _Format("NumPy archive", "npz", ("feature_names",)),
+}
+_WRITABLE = ("xmc", "jsonl", "npz")
+_CONSTRAINTS: Constraints = {
+    "n_labels": (Integer(low=0), None),
+    "n_features": (Integer(low=0), None),
+    "label_count": (Integer(), None),
+    "one_based": (Boolean(), None),
+    "missing": (OneOf("error", "zero"), None),
+}
+
+
+def load_dataset(
+    path: str | Path,
+    format: str | None = None,  # noqa: A002 - the word that a user looks for
+    *,
+    label_names: Names | None = None,
+    feature_names: Names | None = None,
+    taxonomy: "Taxonomy | str | Path | None" = None,
+    n_labels: int | None = None,
+    n_features: int | None = None,
+    one_based: bool | None = None,
+    text_column: str | Sequence[str] | None = None,
+    label_column: str | None = None,
+    id_column: str | None = None,
+    label_separator: str | None = None,
+    label_count: int | None = None,
+    missing: str | None = None,
+) -> Dataset:
+    r"""Read a data set.
+
+    An option that means nothing for the format is an error. Whatever is wrong with the
+    file is a `DataError` of one line with the file, the line, what was found and what
+    was expected; the page on formats tells what each format allows.
+
+    Parameters
+    ----------
+    path : path
+        The file; ``.gz`` and ``.xz`` are decompressed, ``-`` is standard input.
+    format : {"xmc", "svmlight", "jsonl", "csv", "tsv", "arff", "parquet", "npz"}, optional
+        By default it is told from the suffix and the content; the description of the
+        data set says what was taken.
+    label_names, feature_names : path or sequence of str, optional
+        What the columns are called, in their order: a file with one name a line, or with
+        ``id<TAB>name``, where the data (and the taxonomy) speak of ids and the data set
+        of names. Where the data hold names, no others are allowed. In ARFF the label
+        names tell which attributes are labels.
+    taxonomy : Taxonomy or path, optional
+        The forest of the labels, or a file that `Taxonomy.from_file` reads.
+    n_labels, n_features : int, optional
+        How many columns there are (JSONL with numbers, svmlight); by default as many as
+        occur.
+    one_based : bool, optional
+        Whether columns are counted from 1. By default XMC text counts from 0, and
+        svmlight from 1 unless a feature 0 occurs.
+    text_column, label_column, id_column : str, optional
+        The columns (or keys) of texts, labels and ids; ``text``, ``labels`` and ``id`` by
+        default. Several text columns, as in ``"title,text"``, are joined by a line feed.
+    label_separator : str, optional
+        What separates the labels in a field of CSV and TSV; ``;`` by default.
+    label_count : int, optional
+        ARFF: how many of the first attributes are labels; negative for the last ones.
+    missing : {"error", "zero"}, optional
+        ARFF: what to do with the missing value ``?`` of a feature; an error by default.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "tiny.txt")
+    ...     _ = path.write_text("2 4 3\n0,2 1:0.5 3:2\n1 0:1\n")
+    ...     data = load_dataset(path)
+    >>> data.description
+    'tiny.txt (XMC text)'
+    >>> data.Y.toarray().tolist()
+    [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
+    """
+    if format is not None:
+        check_parameter("load_dataset", "format", format, OneOf(*_FORMATS))
+    options = ReadOptions(
+        label_names=label_names,
+        feature_names=feature_names,
+        n_labels=n_labels,
+        n_features=n_features,
+        one_based=one_based,
+        text_column=text_column,
+        label_column=label_column,
+        id_column=id_column,
+        label_separator=label_separator,
+        label_count=label_count,
+        missing=missing,
+    )
+    for name, constraint in _CONSTRAINTS.items():
+        check_parameter("load_dataset", name, getattr(options, name), constraint)
+    for name in ("text_column", "label_separator"):
+        given = getattr(options, name)
+        if given is not None and len(given) == 0:
+            raise ParameterError(f"The {name!r} parameter of load_dataset must not be empty.")
+    source = read_source(path)
+    chosen = _FORMATS[format or sniff(source, path)]
+    _check_options(chosen, options)
+    dataset = chosen.read(source, options)
+    forest = dataset.taxonomy
+    if taxonomy is not None:
+        forest = _taxonomy(taxonomy, options.labels)
+    elif forest is None and options.labels is not None:
+        forest = options.labels.taxonomy()
+    description = f"{Path(file_name(path)).name} ({chosen.title})"
+    return replace(dataset, taxonomy=forest, description=description)
+
+
+def _check_options(chosen: _Format, options: ReadOptions) -> None:
+    for option in fields(options):
+        name = option.name
+        given = getattr(options, name) is not None
+        if given and name not in ("label_names", *chosen.options):
+            users = ", ".join(one.title for one in _FORMATS.values() if name in one.options)
+            raise ParameterError(
+                f"The {name!r} parameter of load_dataset is for {users}; "
+                f"{chosen.title} has no use for it."
+            )
+
+
+def _taxonomy(given: "Taxonomy | str | Path", labels: NameList | None) -> "Taxonomy":
+    from labelwood.data.taxonomy import Taxonomy
+
+    forest = Taxonomy.from_file(given) if isinstance(given, str | Path) else given
+    if labels is None or labels.keys == labels.names:
+        return forest
+    called = dict(zip(labels.keys, labels.names, strict=True))
+    return Taxonomy(tuple(called.get(name, name) for name in forest.names), forest.parent)
+
+
+def save_dataset(
+    dataset: Dataset,
+    path: str | Path,
+    format: str | None = None,  # noqa: A002 - as in load_dataset
+) -> None:
+    """Write a data set.
+
+    A temporary sibling is written and then renamed, so that no half of a file is left.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    path : path
+        The file, compressed when it ends in ``.gz`` or ``.xz``; ``-`` is standard output.
+    format : {"xmc", "jsonl", "npz"}, optional
+        By default it is told from the suffix (``.txt`` is XMC text).
+
+        XMC text holds numbers only: label and feature names go to siblings
+        ``<name>.labels.txt`` and ``<name>.features.txt``. JSONL holds the labels and
+        features that occur. A NumPy archive holds everything but the taxonomy.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import scipy.sparse as sp
+    >>> data = Dataset(sp.csr_array([[0.0, 0.1]]), sp.csr_array([[1.0]]), label_names=["owl"])
+    >>> with TemporaryDirectory() as folder:
+    ...     save_dataset(data, f"{folder}/one.txt.gz")
+    ...     again = load_dataset(f"{folder}/one.txt.gz", label_names=f"{folder}/one.labels.txt")
+    >>> again.X.toarray().tolist() == data.X.astype("float32").toarray().tolist()
+    True
+    >>> again.label_names
+    ('owl',)
+    """
+    from labelwood.core.labels import indicator
+    from labelwood.core.sparse import as_csr
+
+    suffix = format_suffix(path)
+    chosen = format or {".txt": "xmc", **SUFFIXES}.get(suffix, suffix)
+    check_parameter("save_dataset", "format", chosen, OneOf(*_WRITABLE))
+    for kind in ("label_names", "feature_names"):
+        if getattr(dataset, kind) is not None:
+            read_names(getattr(dataset, kind), kind)
+    module = _FORMATS[chosen].module()
+    X = None if dataset.X is None else as_csr(dataset.X)
+    checked = replace(dataset, X=X, Y=indicator(dataset.Y))
+    try:
+        if chosen == "xmc" and str(path) != STANDARD_STREAM:
+            module.write_names(checked, Path(path))
+        with writing(path) as file:
+            module.write(checked, file)
+    except UnicodeEncodeError as error:
+        raise DataError(f"{path}: a text or name cannot be written as UTF-8 ({error})") from None

@@ -1,0 +1,206 @@
+"""JSON Lines: an object a line with ``text`` or ``features``, ``labels`` and ``id``."""
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import IO, Any, NoReturn
+
+from labelwood.core.types import CSR, AnyArray
+from labelwood.data.dataset import Dataset
+from labelwood.data.readers.columns import ColumnBuilder, decimals
+from labelwood.data.readers.files import Source, shown
+from labelwood.data.readers.options import ReadOptions
+from labelwood.errors import DataError
+
+_FEATURES = "features"
+_ROWS_AT_ONCE = 4096
+
+
+def read(source: Source, options: ReadOptions) -> Dataset:
+    """Read JSON Lines; the first line decides which of text, features and id all lines have."""
+    reader: _Reader | None = None
+    for number, line in source.lines():
+        if line.isspace():
+            continue
+        point = _parse(source, number, line)
+        if reader is None:
+            reader = _Reader(source, options, point, number)
+        reader.add(number, point)
+    if reader is None:
+        raise source.error(None, "all lines are blank")
+    return reader.dataset()
+
+
+class _Reader:
+    """Gathers points; which keys they have is fixed by the first one."""
+
+    def __init__(
+        self, source: Source, options: ReadOptions, first: dict[str, Any], number: int
+    ) -> None:
+        self.source = source
+        self.text_keys = options.text_columns
+        self.label_key = options.label_column or "labels"
+        self.id_key = options.id_column or "id"
+        self.has_text = options.text_column is not None or "text" in first
+        self.has_features = _FEATURES in first
+        self.has_ids = options.id_column is not None or self.id_key in first
+        self.needs_labels = options.label_column is not None
+        optional = {"text": self.has_text, _FEATURES: self.has_features, self.id_key: self.has_ids}
+        self.unexpected = [key for key, there in optional.items() if not there]
+        if not (self.has_text or self.has_features):
+            raise source.error(
+                number,
+                f"found the keys {', '.join(map(shown, first)) or 'none'}, but 'text' or "
+                "'features' is expected; name another key of the text by text_column",
+            )
+        self.texts: list[str] = []
+        self.ids: list[str] = []
+        self.labels = ColumnBuilder(source, "label", options.labels, options.n_labels)
+        self.features = ColumnBuilder(source, "feature", options.features, options.n_features)
+
+    def add(self, number: int, point: dict[str, Any]) -> None:
+        """Add the point of line `number`."""
+        for key in self.unexpected:
+            if key in point:
+                raise self.source.error(
+                    number, f"found the key {key!r}, which the first line lacks"
+                )
+        if self.has_text:
+            parts = [self._string(number, point, key) for key in self.text_keys]
+            self.texts.append("\n".join(parts))
+        if self.has_features:
+            names, values = self._entries(number, self._value(number, point, _FEATURES))
+            self.features.add(number, names, values)
+        if self.has_ids:
+            self.ids.append(self._identifier(number, point))
+        self.labels.add(number, self._label_list(number, point))
+
+    def dataset(self) -> Dataset:
+        """All points."""
+        X, feature_names = self.features.features() if self.has_features else (None, None)
+        Y, label_names = self.labels.labels()
+        return Dataset(
+            X=X,
+            Y=Y,
+            label_names=label_names,
+            feature_names=feature_names,
+            ids=self.ids if self.has_ids else None,
+            texts=self.texts if self.has_text else None,
+        )
+
+    def _value(self, number: int, point: dict[str, Any], key: str) -> Any:
+        if key not in point:
+            raise self.source.error(number, f"the key {key!r} is missing; every line must have it")
+        return point[key]
+
+    def _string(self, number: int, point: dict[str, Any], key: str) -> str:
+        value = self._value(number, point, key)
+        if not isinstance(value, str):
+            self._refuse(number, key, value, "a string")
+        return value
+
+    def _identifier(self, number: int, point: dict[str, Any]) -> str:
+        value = self._value(number, point, self.id_key)
+        if isinstance(value, bool) or not isinstance(value, str | int):
+            self._refuse(number, self.id_key, value, "a string or a whole number")
+        return str(value)
+
+    def _label_list(self, number: int, point: dict[str, Any]) -> list[Any]:
+        if self.needs_labels:
+            self._value(number, point, self.label_key)
+        value = point.get(self.label_key)
+        if value is None:
+            return []
+        if not isinstance(value, list) or not all(type(label) in (str, int) for label in value):
+            self._refuse(number, self.label_key, value, 'a list of names such as ["cat", "owl"]')
+        return value
+
+    def _entries(self, number: int, value: Any) -> tuple[Sequence[Any], Sequence[float]]:
+        pairs = value.items() if isinstance(value, dict) else value
+        if not isinstance(value, dict | list) or not all(_is_entry(pair) for pair in pairs):
+            expected = 'an object {"name": number} or a list of [name, number] pairs'
+            self._refuse(number, _FEATURES, value, expected)
+        names, values = zip(*pairs, strict=True) if value else ((), ())
+        try:
+            return names, [float(one) for one in values]
+        except OverflowError:
+            self._refuse(number, _FEATURES, value, "numbers within the range of a 32-bit float")
+
+    def _refuse(self, number: int, key: str, value: object, expected: str) -> NoReturn:
+        found = shown(json.dumps(value, ensure_ascii=False))
+        raise self.source.error(number, f"{key!r} must be {expected}. Got {found} instead")
+
+
+def _is_entry(pair: object) -> bool:
+    return (
+        isinstance(pair, tuple | list)
+        and len(pair) == 2
+        and type(pair[0]) in (str, int)
+        and type(pair[1]) in (int, float)
+    )
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    point = dict(pairs)
+    if len(point) < len(pairs):
+        raise ValueError("a key comes twice")
+    return point
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a finite number")
+
+
+_decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse_constant)
+
+
+def _parse(source: Source, number: int, line: str) -> dict[str, Any]:
+    try:
+        point = _decoder.decode(line)
+        if "\\u" in line:
+            # An escape can spell half a character, which no file could hold afterwards.
+            json.dumps(point, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        raise source.error(number, "found half of a surrogate pair (\\ud800…\\udfff)") from None
+    except (ValueError, RecursionError) as error:
+        raise source.error(number, f"not valid JSON ({error})") from None
+    if not isinstance(point, dict):
+        raise source.error(number, f"found {shown(line.strip())} where an object {{…}} is expected")
+    return point
+
+
+def write(dataset: Dataset, file: IO[bytes]) -> None:
+    """Write JSON Lines; columns without names are written as numbers."""
+    if len(dataset) == 0:
+        raise DataError("a data set without points cannot be written as JSONL")
+    for start in range(0, len(dataset), _ROWS_AT_ONCE):
+        block = dataset.select(range(start, min(start + _ROWS_AT_ONCE, len(dataset))))
+        for point in _points(block):
+            file.write(json.dumps(point, ensure_ascii=False).encode("utf-8") + b"\n")
+
+
+def _points(dataset: Dataset) -> Iterator[dict[str, Any]]:
+    labels = _rows(dataset.Y, _named(dataset.Y.indices, dataset.label_names))
+    features: list[Any] = []
+    if dataset.X is not None:
+        values = [float(value) for value in decimals(dataset.X.data)]
+        names = _rows(dataset.X, _named(dataset.X.indices, dataset.feature_names))
+        entries = list(map(zip, names, _rows(dataset.X, values)))
+        features = [list(e) if dataset.feature_names is None else dict(e) for e in entries]
+    for row in range(len(dataset)):
+        point: dict[str, Any] = {} if dataset.ids is None else {"id": dataset.ids[row]}
+        point["labels"] = labels[row]
+        if dataset.texts is not None:
+            point["text"] = dataset.texts[row]
+        if dataset.X is not None:
+            point[_FEATURES] = features[row]
+        yield point
+
+
+def _named(columns: AnyArray, names: Sequence[str] | None) -> list[Any]:
+    numbers: list[Any] = columns.tolist()
+    return numbers if names is None else [names[number] for number in numbers]
+
+
+def _rows(matrix: CSR, entries: list[Any]) -> list[list[Any]]:
+    return [entries[start:end] for start, end in pairwise(matrix.indptr.tolist())]

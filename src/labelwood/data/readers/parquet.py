@@ -1,0 +1,78 @@
+"""Parquet: a text column and a ``list<string>`` column of labels."""
+
+from dataclasses import replace
+from typing import Any
+
+from labelwood.data.dataset import Dataset
+from labelwood.data.readers.columns import ColumnBuilder
+from labelwood.data.readers.files import Source, reason, shown
+from labelwood.data.readers.options import ReadOptions
+from labelwood.errors import MissingExtraError
+
+
+def read(source: Source, options: ReadOptions) -> Dataset:
+    """Read Parquet; a null list of labels is empty, any other null is refused."""
+    source = replace(source, unit="row")
+    label_column, id_column = options.label_column or "labels", options.id_column or "id"
+    required = [*options.text_columns, options.label_column, options.id_column]
+    columns = _columns(
+        source,
+        wanted={*options.text_columns, label_column, id_column},
+        required=[name for name in required if name is not None],
+    )
+    parts = [_strings(source, name, columns[name]) for name in options.text_columns]
+    texts = ["\n".join(row) for row in zip(*parts, strict=True)]
+    labels = ColumnBuilder(source, "label", options.labels)
+    for row, names in enumerate(columns.get(label_column, [None] * len(texts)), start=1):
+        labels.add(row, _label_list(source, row, names))
+    Y, label_names = labels.labels()
+    ids = columns.get(id_column)
+    return Dataset(
+        X=None,
+        Y=Y,
+        label_names=label_names,
+        ids=None if ids is None else _strings(source, id_column, ids, numbers=True),
+        texts=texts,
+    )
+
+
+def _columns(source: Source, wanted: set[str], required: list[str]) -> dict[str, list[Any]]:
+    """The wanted columns that are there, as lists."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise MissingExtraError("Reading Parquet", "parquet") from None
+    try:
+        file = parquet.ParquetFile(pyarrow.BufferReader(source.data))
+        names = file.schema_arrow.names
+        table = file.read(columns=[name for name in names if name in wanted])
+        columns = {name: table.column(name).to_pylist() for name in table.column_names}
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        raise source.error(None, f"not a valid Parquet file ({reason(error)})") from None
+    for name in required:
+        if name not in columns:
+            found = ", ".join(map(shown, names)) or "none"
+            raise source.error(
+                None,
+                f"found the columns {found}, but no {name!r}; name the right ones by "
+                "text_column, label_column and id_column",
+            )
+    return columns
+
+
+def _strings(source: Source, name: str, values: list[Any], *, numbers: bool = False) -> list[str]:
+    for row, value in enumerate(values, start=1):
+        if not (isinstance(value, str) or (numbers and type(value) is int)):
+            raise source.error(row, f"column {name!r} must hold text. Got {value!r} instead")
+    return [str(value) for value in values]
+
+
+def _label_list(source: Source, row: int, value: Any) -> list[str]:
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise source.error(
+            row, f"labels must be a list of strings. Got {shown(repr(value))} instead"
+        )
+    return value

@@ -1,0 +1,87 @@
+"""Parquet."""
+
+import sys
+
+import pytest
+
+from labelwood.data.load import load_dataset
+from labelwood.errors import DataError, MissingExtraError
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+ROWS = {
+    "id": [3, 4, 5],
+    "text": ["An owl.", "", "é"],
+    "labels": [["owl", "bird"], [], None],
+    "size": [1.0, 2.0, 3.0],
+}
+
+
+@pytest.fixture
+def write_table(tmp_path):
+    def write(**columns):
+        path = tmp_path / "a.parquet"
+        pq.write_table(pa.table(columns), path)
+        return path
+
+    return write
+
+
+def test_texts_labels_and_ids_are_read(write_table):
+    data = load_dataset(write_table(**ROWS))
+    assert data.texts == ["An owl.", "", "é"]
+    assert data.ids == ["3", "4", "5"]
+    assert data.label_lists() == [["bird", "owl"], [], []]
+
+
+def test_columns_can_be_named(write_table):
+    path = write_table(title=["T"], body=["B"], tags=[["x"]], key=["k"])
+    data = load_dataset(path, text_column="title,body", label_column="tags", id_column="key")
+    assert (data.texts, data.label_names, data.ids) == (["T\nB"], ["x"], ["k"])
+
+
+def test_labels_and_ids_may_be_missing(write_table):
+    data = load_dataset(write_table(text=["a"]))
+    assert (data.texts, data.ids, data.Y.shape) == (["a"], None, (1, 0))
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "message"),
+    [
+        ({"body": ["a"]}, {}, r": found the columns 'body', but no 'text'; name the right ones by"),
+        ({"text": ["a"]}, {"label_column": "tags"}, r": found the columns 'text', but no 'tags'"),
+        ({"text": ["a", None]}, {}, r", row 2: column 'text' must hold text. Got None instead"),
+        ({"text": [1]}, {}, r", row 1: column 'text' must hold text. Got 1 instead"),
+        ({"text": ["a"], "labels": ["x"]}, {}, r", row 1: labels must be a list of strings. Got"),
+        (
+            {"text": ["a"], "labels": [["x", None]]},
+            {},
+            r", row 1: labels must be a list of strings",
+        ),
+        ({"text": ["a"], "labels": [[""]]}, {}, r", row 1: found a label with an empty name"),
+    ],
+)
+def test_bad_columns_are_errors_that_say_what_and_where(write_table, columns, options, message):
+    with pytest.raises(DataError, match=rf"a\.parquet{message}"):
+        load_dataset(write_table(**columns), **options)
+
+
+def test_a_damaged_file_is_an_error(write_table):
+    path = write_table(**ROWS)
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(DataError, match=r"a\.parquet: not a valid Parquet file \("):
+        load_dataset(path)
+
+
+def test_text_that_is_not_utf8_is_an_error(write_table):
+    column = pa.array([b"\xff"]).cast(pa.binary()).view(pa.string())
+    with pytest.raises(DataError, match=r"a\.parquet: not a valid Parquet file \("):
+        load_dataset(write_table(text=column))
+
+
+def test_without_the_extra_the_error_names_it(write_table, monkeypatch):
+    path = write_table(**ROWS)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'labelwood\[parquet\]'"):
+        load_dataset(path)

@@ -1,0 +1,107 @@
+"""CSV and TSV."""
+
+import csv
+import io
+import lzma
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labelwood.data.load import load_dataset
+from labelwood.errors import DataError
+
+CSV = 'id,text,labels\n1,"An owl, or two.",owl;bird\n2,Nothing,\n'
+TSV = 'id\ttext\tlabels\n1\t"An owl" is\towl; bird\n2\tNothing\t \n'
+words = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=10)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "first"), [("a.csv", CSV, "An owl, or two."), ("a.tsv", TSV, '"An owl" is')]
+)
+def test_texts_labels_and_ids_are_read(write, name, content, first):
+    data = load_dataset(write(name, content))
+    assert data.texts == [first, "Nothing"]
+    assert data.ids == ["1", "2"]
+    assert data.label_lists() == [["bird", "owl"], []]
+
+
+@given(st.lists(st.tuples(words, words), min_size=1, max_size=5))
+def test_what_the_csv_module_writes_is_read_back(tmp_path_factory, rows):
+    buffer = io.StringIO(newline="")
+    csv.writer(buffer).writerows([("id", "text"), *rows])
+    path = tmp_path_factory.mktemp("csv") / "a.csv"
+    path.write_bytes(buffer.getvalue().encode())
+    data = load_dataset(path)
+    assert list(zip(data.ids, data.texts, strict=True)) == rows
+
+
+def test_columns_and_separator_can_be_named(write):
+    content = "key,title,body,tags\nk,T,B,a b|c\n"
+    data = load_dataset(
+        write("a.csv", content),
+        text_column=["title", "body"],
+        label_column="tags",
+        id_column="key",
+        label_separator="|",
+    )
+    assert (data.texts, data.ids, data.label_names) == (["T\nB"], ["k"], ["a b", "c"])
+
+
+def test_labels_and_ids_may_be_missing(write):
+    data = load_dataset(write("a.csv", "text\na\n"))
+    assert (data.texts, data.ids, data.Y.shape) == (["a"], None, (1, 0))
+
+
+def test_long_texts_are_read_and_the_limit_of_the_csv_module_is_left_as_it_was(write):
+    before = csv.field_size_limit()
+    assert load_dataset(write("a.csv", "text\n" + "a" * 200_000)).texts == ["a" * 200_000]
+    assert csv.field_size_limit() == before
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_blank_lines_are_skipped_and_the_last_line_end_may_be_missing(write, end):
+    content = f"\ufefftext,labels{end}{end}a,x{end}{end}b,"
+    data = load_dataset(write("a.csv", content))
+    assert (data.texts, data.label_lists()) == (["a", "b"], [["x"], []])
+
+
+def test_a_header_alone_gives_no_points(write):
+    assert len(load_dataset(write("a.csv", "text,labels\n"))) == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        ("text,labels\na,x,y\n", {}, r"line 2: found 3 fields where the header row has 2"),
+        ("text,labels\na,x\nb\n", {}, r"line 3: found 1 fields where the header row has 2"),
+        ('text,labels\n"a\n\nb",x\n"c\nd"\n', {}, r"line 5: found 1 fields"),
+        ('text,labels\n"a\nb\n', {}, r"line 2: this row cannot be read \(unexpected end of data\)"),
+        ('text,labels\n"a"b,x\n', {}, r"line 2: this row cannot be read"),
+        ("text,labels\na\rb,x\n", {}, r"line 2: this row cannot be read \(new-line character"),
+        ("text,labels\na,x;;y\n", {}, r"line 2: found a label with an empty name"),
+        ("text,labels\na,x\n", {"label_names": ["y"]}, r"line 2: found label 'x', which is not"),
+        (
+            "body,labels\na,x\n",
+            {},
+            r"line 1: found the columns 'body', 'labels', but no 'text'; na",
+        ),
+        ("text\na\n", {"label_column": "tags"}, r"line 1: .* no 'tags'; .* by label_column"),
+        ("text\na\n", {"id_column": "key"}, r"line 1: .* no 'key'; .* by id_column"),
+        ("text,text\na,x\n", {}, r"line 1: a column name comes twice"),
+        (b"text\nok\n\xff\n", {}, r"line 3: byte 0xff at position 1 is not UTF-8"),
+        (b"text\nok\na\0b\n", {}, r"line 3: found a NUL byte"),
+    ],
+)
+def test_bad_rows_are_errors_that_say_what_and_where(write, content, options, message):
+    with pytest.raises(DataError, match=rf"a\.csv, {message}") as error:
+        load_dataset(write("a.csv", content), **options)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.shared
+def test_real_data_are_read_whole(shared_data):
+    path = shared_data / "captions" / "520.csv.xz"
+    with lzma.open(path, "rt", encoding="utf-8", newline="") as file:
+        captions = [row["caption"] for row in csv.DictReader(file)]
+    assert load_dataset(path, text_column="caption", id_column="rank").texts == captions
