@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 
+import joblib
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -115,11 +116,31 @@ def test_one_label_or_none_is_legal(estimator, n_labels):
     assert top.labels.max() == n_labels - 1
 
 
-def test_an_answer_for_no_points_is_an_empty_answer(estimator):
+def test_no_points_at_all_are_refused(estimator):
     X, Y = separable(30, 3)
     model = clone(estimator).fit(X, Y)
-    with pytest.raises(ValueError, match="minimum of 1 is required"):
+    with pytest.raises(DataError, match="minimum of 1 is required"):
         model.predict_topk(X[:0])
+
+
+def test_it_gives_the_same_in_other_processes(estimator):
+    X, Y = separable(600, 5)
+    model = with_jobs(clone(estimator), 1).fit(X, Y)
+    here = model.predict_topk(X, 2)
+    with_jobs(model, 2)
+    with joblib.parallel_config(backend="loky", n_jobs=2):
+        there = model.predict_topk(X, 2)
+    np.testing.assert_array_equal(there.labels, here.labels)
+    np.testing.assert_array_equal(there.scores, here.scores)
+
+
+def test_its_score_takes_labels_in_every_form(estimator):
+    X, Y = separable(80, 4)
+    lists = [[f"label {label}" for label in row] for row in np.split(Y.indices, Y.indptr[1:-1])]
+    by_index, by_name = clone(estimator).fit(X, Y), clone(estimator).fit(X, lists)
+    right = (by_index.predict(X).toarray() == Y.toarray()).all(axis=1).mean()
+    assert by_index.score(X, Y) == pytest.approx(right)
+    assert by_name.score(X, lists) == pytest.approx(right)
 
 
 def test_bad_input_gets_one_clear_line(estimator):
@@ -156,7 +177,7 @@ def test_a_saved_model_predicts_the_same_in_a_fresh_process(estimator, tmp_path)
     assert names_there == top.names()
     assert scores_there == top.scores.astype(float).tolist()
     loaded = labelwood.load(tmp_path / "model")
-    assert loaded.get_params() == model.get_params()
+    assert with_jobs(loaded, 1).get_params() == with_jobs(model, 1).get_params()
     assert fitted_bytes(loaded) == fitted_bytes(model)
 
 

@@ -48,6 +48,7 @@ def test_a_value_inside_its_constraint_passes(constraint, value):
         (Real(), "1", "must be a number. Got '1'"),
         (OneOf("a", "b"), "c", "must be one of 'a', 'b'. Got 'c'"),
         ((Integer(), None), "x", "must be an int or None. Got 'x'"),
+        (N_JOBS, 0, "must be an int ≥ 1 or an int ≤ -1 or None. Got 0"),
         (Instance("Generator"), 1, "must be an instance of Generator. Got 1"),
     ],
 )

@@ -75,6 +75,12 @@ def test_streams_depend_on_the_seed_and_on_nothing_else():
     np.testing.assert_array_equal(kernel_states(9, 5)[:3], kernel_states(9, 3))
 
 
+def test_a_seed_sequence_is_not_used_up():
+    seed = np.random.SeedSequence(3)
+    np.testing.assert_array_equal(kernel_states(seed, 2), kernel_states(seed, 2))
+    np.testing.assert_array_equal(kernel_states(seed, 2), kernel_states(3, 2))
+
+
 def test_generators_move_on_and_give_new_streams():
     for generator in (np.random.default_rng(0), np.random.RandomState(0)):
         first, second = seed_sequence(generator).entropy, seed_sequence(generator).entropy

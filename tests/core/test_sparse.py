@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from builders import random_csr
-from labelwood.core.sparse import as_csr, csr_arrays, row_arrays, row_blocks, unit_rows
+from labelwood.core.labels import indicator
+from labelwood.core.sparse import as_csr, csr_arrays, row_blocks, some_rows, unit_rows
 from labelwood.errors import DataError
 
 
@@ -96,6 +97,24 @@ def test_a_broken_structure_is_refused_before_a_kernel_sees_it(parts, message):
         as_csr(X)
 
 
+@pytest.mark.parametrize("form", [sp.coo_array, sp.csc_array, sp.coo_matrix, sp.csc_matrix])
+@pytest.mark.parametrize("index", [-1, 50_000_000])
+def test_other_formats_are_checked_before_scipy_follows_their_indices(form, index):
+    X = form(np.eye(2, dtype=np.float32))
+    target = X.indices if X.format == "csc" else X.row
+    target[1] = index
+    with pytest.raises(DataError, match=f"index {index}, outside 0…1"):
+        as_csr(X)
+    with pytest.raises(DataError, match=f"index {index}, outside 0…1"):
+        indicator(X)
+
+
+@pytest.mark.parametrize("size", [1e-25, 1.0, 1e25])
+def test_rows_of_any_size_become_unit_rows(size):
+    X = as_csr(np.array([[3, 4]], dtype=np.float32) * np.float32(size))
+    np.testing.assert_allclose(unit_rows(X).toarray(), [[0.6, 0.8]], rtol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("X", "message"),
     [
@@ -130,6 +149,6 @@ def test_unit_rows_have_length_one_or_zero(dense):
 @given(st.integers(0, 40), st.integers(1, 9))
 def test_row_blocks_cover_all_rows_once(n, size):
     X = random_csr(n, 4, density=0.5) if n else sp.csr_array((0, 4), dtype=np.float32)
-    parts = [row_arrays(X, rows) for rows in row_blocks(X, size)]
+    parts = [some_rows(csr_arrays(X), rows) for rows in row_blocks(X, size)]
     lengths = np.concatenate([np.diff(part.indptr) for part in parts])
     np.testing.assert_array_equal(lengths, np.diff(X.indptr))

@@ -93,6 +93,19 @@ def test_running_out_of_passes_is_not_called_convergence():
     assert (stopped.n_iter, stopped.converged) == (2, False)
 
 
+def test_a_mask_of_rows_is_the_rows_it_marks():
+    X, signs = noisy_problem(n=40)
+    mask = np.arange(40) % 3 == 0
+    by_mask = l2svm(X, signs[mask], rows=mask)
+    by_number = l2svm(X, signs[mask], rows=np.flatnonzero(mask))
+    np.testing.assert_array_equal(by_mask.coef, by_number.coef)
+
+
+def test_values_too_large_to_be_squared_are_refused():
+    with pytest.raises(DataError, match="row 1 are too large to be squared"):
+        l2svm(as_csr([[1, 0], [0, 1e25]]), [1, -1])
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -101,6 +114,8 @@ def test_running_out_of_passes_is_not_called_convergence():
         ({"signs": [1, -1], "C": 0}, "C must be positive"),
         ({"signs": [1, -1], "C": [1, np.nan]}, "C must be positive"),
         ({"signs": [1, -1], "rows": [0, 2]}, "rows must be numbers in 0…1"),
+        ({"signs": [1, -1], "rows": [0.7, 1.9]}, "rows must be a list of row numbers"),
+        ({"signs": [1, -1], "rows": [True, False, True]}, "rows must be a list of row numbers"),
     ],
 )
 def test_bad_input_is_refused(arguments, message):

@@ -9,6 +9,10 @@ from builders import random_csr, random_labels, separable
 from labelwood import OneVsRestSVM, load_dataset, metrics
 from labelwood.core import memory
 from labelwood.errors import LabelwoodWarning, ParameterError
+from labelwood.linear.l2svm import l2svm, primal_objective
+
+# The full problem, to a tight tolerance and without pruning.
+EXACT = {"tol": 1e-5, "slack": 0, "violators": 0, "prune_below": 0, "max_iter": 100_000}
 
 
 def dense_scores(model, X):
@@ -24,7 +28,7 @@ def test_the_decisions_are_liblinears_one_label_at_a_time():
     X, Y = separable(200, 6)
     theirs = OneVsRestClassifier(LinearSVC(C=0.7, tol=1e-6, max_iter=100_000, random_state=0))
     theirs.fit(X, Y.toarray())
-    ours = OneVsRestSVM(C=0.7, tol=1e-6, normalize=False, max_iter=100_000).fit(X, Y)
+    ours = OneVsRestSVM(C=0.7, normalize=False, **EXACT).fit(X, Y)
     np.testing.assert_allclose(
         ours.decision_function(X).toarray(), theirs.decision_function(X), atol=2e-3
     )
@@ -45,22 +49,53 @@ def test_scores_rankings_and_predictions_follow_from_the_weights(normalize):
 
 
 def test_equal_scores_go_to_the_smaller_label_first():
-    X = sp.csr_array(np.eye(4, dtype=np.float32))
-    Y = np.array([[1, 1, 1], [0, 0, 0], [0, 0, 0], [0, 0, 0]])
-    model = OneVsRestSVM(tol=1e-7, max_iter=100_000).fit(X, Y)
-    model.coef_ = sp.csr_array(np.ones((4, 3), dtype=np.float32))
+    X, Y = separable(400, 20)
+    model = OneVsRestSVM().fit(X, Y)
+    model.postings_weights_[:] = 0
     model.intercept_[:] = 0
-    assert model.predict_topk(X, k=2).labels.tolist() == [[0, 1]] * 4
+    assert model.predict_topk(X, k=5).labels.tolist() == [[0, 1, 2, 3, 4]] * 400
+
+
+@pytest.mark.parametrize("slack", [0.0, 0.3])
+def test_the_objective_is_that_of_all_rows_and_the_gap_bounds_the_optimum(slack):
+    X, Y = random_csr(800, 60, seed=2), random_labels(800, 20, seed=2)
+    options = {**EXACT, "slack": slack, "n_negatives": 50}
+    model = OneVsRestSVM(C=0.5, normalize=False, random_state=0, **options).fit(X, Y)
+    weights = model.coef_.toarray()
+    for label in np.unique(Y.indices):
+        signs = np.where(Y[:, [label]].toarray().ravel() > 0, 1, -1)
+        value = primal_objective(X, signs, weights[:, label], model.intercept_[label], C=0.5)
+        assert model.objective_[label] == pytest.approx(value, rel=1e-4)
+        solved = l2svm(X, signs, C=0.5, tol=1e-5, max_iter=100_000)
+        best = primal_objective(X, signs, solved.coef, solved.intercept, C=0.5)
+        excess = model.objective_[label] - best
+        assert -1e-4 * best <= excess <= model.duality_gap_[label] + 1e-4 * best
+        if slack == 0:
+            assert excess <= 1e-3 * best
+
+
+def test_working_sets_grow_until_no_row_outside_comes_close():
+    X, Y = random_csr(2000, 80, seed=4), random_labels(2000, 30, per_point=1, seed=4)
+    model = OneVsRestSVM(random_state=0, n_negatives=20, slack=0.3, violators=0).fit(X, Y)
+    counts = np.bincount(Y.indices, minlength=30)
+    assert np.all(model.n_working_ >= counts)
+    assert model.n_working_[counts > 0].min() < 2000
+    assert model.n_rounds_.max() > 1
+    assert model.stop_reason_ == "tolerance met for every label"
+
+
+def test_a_limit_of_rounds_that_is_met_is_said():
+    X, Y = random_csr(2000, 80, seed=4), random_labels(2000, 30, per_point=1, seed=4)
+    model = OneVsRestSVM(random_state=0, n_negatives=1, violators=0, max_rounds=1)
+    with pytest.warns(ConvergenceWarning, match="round limit for .* labels; raise max_rounds"):
+        model.fit(X, Y)
 
 
 def test_threads_do_not_change_a_single_byte():
     X, Y = separable(300, 40, seed=1)
     one, two = (OneVsRestSVM(random_state=5, n_jobs=n).fit(X, Y) for n in (1, 2))
-    for name in ("coef_", "intercept_", "n_iter_"):
-        first, second = getattr(one, name), getattr(two, name)
-        if sp.issparse(first):
-            first, second = first.toarray(), second.toarray()
-        assert first.tobytes() == second.tobytes()
+    for name in ("postings_weights_", "postings_blocks_", "intercept_", "n_iter_"):
+        assert getattr(one, name).tobytes() == getattr(two, name).tobytes()
     tops = [model.predict_topk(X, 5) for model in (one, two)]
     assert tops[0].scores.tobytes() == tops[1].scores.tobytes()
 
@@ -74,7 +109,7 @@ def test_other_seeds_visit_rows_in_another_order():
 
 def test_small_weights_are_dropped_on_request():
     X, Y = random_csr(200, 50), random_labels(200, 8)
-    full = OneVsRestSVM(random_state=0).fit(X, Y)
+    full = OneVsRestSVM(random_state=0, prune_below=0).fit(X, Y)
     pruned = OneVsRestSVM(random_state=0, prune_below=0.1).fit(X, Y)
     kept = np.where(np.abs(full.coef_.toarray()) > 0.1, full.coef_.toarray(), 0)
     np.testing.assert_array_equal(pruned.coef_.toarray(), kept)
@@ -96,20 +131,21 @@ def test_points_without_labels_or_features_are_legal():
     X, Y = (sp.csr_array(sp.vstack([M, sp.csr_array((2, M.shape[1]))])) for M in (X, Y))
     model = OneVsRestSVM(random_state=0).fit(X, Y)
     empty = sp.csr_array((1, X.shape[1]), dtype=np.float32)
-    np.testing.assert_allclose(model.predict_topk(empty, 3).scores[0], -np.sort(-model.intercept_))
+    expected = -np.sort(-model.intercept_)
+    np.testing.assert_allclose(model.predict_topk(empty, 3).scores[0], expected, rtol=1e-6)
 
 
 def test_running_out_of_passes_is_said():
     X, Y = random_csr(100, 30), random_labels(100, 3)
-    with pytest.warns(ConvergenceWarning, match="iteration limit for 3 of 3 labels"):
+    with pytest.warns(ConvergenceWarning, match="iteration limit for 3 labels; raise max_iter"):
         model = OneVsRestSVM(C=100, tol=1e-6, max_iter=1).fit(X, Y)
-    assert model.stop_reason_ == "iteration limit for 3 of 3 labels"
+    assert model.stop_reason_.startswith("iteration limit for 3 labels")
 
 
 def test_a_model_that_cannot_fit_into_memory_is_refused_before_training(monkeypatch):
     X, Y = random_csr(300, 20), sp.csr_array(np.eye(300, 80, dtype=np.float32))
     monkeypatch.setattr(memory, "available_memory", lambda: 1000)
-    with pytest.raises(MemoryError, match=r"training 80 labels needs about .* raise prune_below"):
+    with pytest.raises(MemoryError, match=r"a model of 5 blocks .* raise prune_below"):
         OneVsRestSVM().fit(X, Y)
 
 

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 import labelwood
 from builders import separable
 from labelwood import Dataset, OneVsRestSVM, Tagger, Taxonomy, TextVectorizer
-from labelwood.errors import DataError
+from labelwood.errors import DataError, LabelwoodWarning
 from labelwood.metrics import propensity
 
 TEXTS = ["a cat on a mat", "a dog in a fog", "the cat and the dog", "an owl", "owl and cat"] * 3
@@ -47,9 +47,26 @@ def test_the_same_data_have_the_same_hash_and_other_data_another(tagger):
 
 def test_labels_are_matched_by_name_and_unseen_ones_are_missed(tagger):
     test = Dataset.from_lists(["a cat", "an emu"], [["cat"], ["emu"]])
-    evaluation = tagger.evaluate(test, ks=(1,))
+    with pytest.warns(LabelwoodWarning, match=r"1 of 2 labels were never seen .*'emu'"):
+        evaluation = tagger.evaluate(test, ks=(1,))
     assert evaluation["P@1"] == 0.5
     assert evaluation["R@1"] == 0.5
+
+
+def test_data_that_share_no_label_with_the_model_are_refused(tagger):
+    with pytest.raises(DataError, match=r"knows none of the labels of the data \('emu', …\)"):
+        tagger.evaluate(Dataset.from_lists(["an emu"], [["emu"]]))
+
+
+def test_numbered_labels_are_the_models_when_there_are_as_many():
+    tagger, X, Y = feature_tagger(label_names=["cat", "dog", "owl"])
+    named = tagger.evaluate(Dataset(X, Y, label_names=["cat", "dog", "owl"]))
+    assert tagger.evaluate(Dataset(X, Y))["P@1"] == named["P@1"]
+
+
+def test_data_without_any_label_are_not_learned_from():
+    with pytest.raises(DataError, match=r"No point of docs.csv has a label"):
+        Tagger(OneVsRestSVM()).fit(Dataset.from_lists(["a", "b"], [[], []], description="docs.csv"))
 
 
 def test_propensities_come_from_the_training_counts(tagger):
@@ -91,6 +108,13 @@ def test_features_are_matched_by_name():
     )
     expected = tagger.predict_topk(Dataset(X, Y), 3)
     np.testing.assert_allclose(tagger.predict_topk(shuffled, 3).scores, expected.scores, rtol=1e-6)
+
+
+def test_data_that_share_no_feature_with_the_model_are_refused():
+    tagger, X, Y = feature_tagger(feature_names=[f"word {i}" for i in range(6)])
+    strange = Dataset(X, Y, feature_names=[f"other {i}" for i in range(6)])
+    with pytest.raises(DataError, match=r"knows none of the features of the data \('other 0', …\)"):
+        tagger.predict(strange)
 
 
 def test_a_width_that_disagrees_is_refused():

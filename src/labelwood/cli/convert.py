@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from labelwood.cli import options
-from labelwood.cli.source import Source, with_source
+from labelwood.cli.source import Source, check_other_file, with_source
 
 
 @with_source
@@ -22,10 +22,12 @@ def convert(
     """Write a data file in another format: XMC text, JSONL or npz."""
     from labelwood.data.load import save_dataset
 
+    check_other_file(source, output)
     dataset = source.read()
     save_dataset(dataset, output, format=output_format)
-    if json:
+    to_stdout = str(output) == "-"  # then nothing else may stand there
+    if json and not to_stdout:
         summary = {"output": str(output), "points": len(dataset), "labels": dataset.n_labels}
         options.print_json(summary)
     elif not quiet:
-        typer.echo(f"{dataset!r}\nwritten to {output}")
+        typer.echo(f"{dataset!r}\nwritten to {output}", err=to_stdout)

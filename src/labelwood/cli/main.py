@@ -1,5 +1,6 @@
 """The `labelwood` command: its subcommands, and what becomes of errors."""
 
+import io
 import sys
 import warnings
 from typing import TextIO
@@ -12,6 +13,7 @@ from labelwood.cli.demo import demo
 from labelwood.cli.evaluate import evaluate
 from labelwood.cli.info import info
 from labelwood.cli.predict import predict
+from labelwood.cli.source import in_options
 from labelwood.cli.train import train
 from labelwood.errors import LabelwoodError
 
@@ -60,11 +62,19 @@ def _show_warning(
 def main() -> None:
     """Run the command line: a known error is one line and exit code 2."""
     warnings.showwarning = _show_warning
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8")  # names of labels are in every script
     try:
         app()
     except (LabelwoodError, MemoryError) as error:
-        print(f"labelwood: error: {error}", file=sys.stderr)
+        print(f"labelwood: error: {in_options(str(error))}", file=sys.stderr)
         sys.exit(2)
+    except SystemError as error:
+        # Numba reports Ctrl-C inside a kernel of the main thread this way.
+        if not isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
+            raise
+        sys.exit(130)
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         print(f"labelwood: error: {place}{error.strerror or error}", file=sys.stderr)

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,10 +10,22 @@ from typing import Annotated, Any
 
 import typer
 
+from labelwood.errors import LabelwoodWarning
+
 ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="Directory of a saved model.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Threads; -1 for all cores.")]
+
+
+def _jobs(value: int) -> int:
+    if value == 0:
+        raise typer.BadParameter("0 threads can do nothing; -1 takes all cores")
+    return value
+
+
+Jobs = Annotated[
+    int, typer.Option("--jobs", "-j", help="Threads; -1 for all cores.", callback=_jobs)
+]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of everything random.")]
 
 
@@ -44,7 +57,9 @@ def remarks(quiet: bool) -> Iterator[None]:
 
     if not quiet and not _kernels_compiled():
         print("compiling kernels, first run only (up to a minute)", file=sys.stderr)
-    with show_progress(not quiet):
+    with show_progress(not quiet), warnings.catch_warnings():
+        if quiet:
+            warnings.simplefilter("ignore", LabelwoodWarning)
         yield
 
 

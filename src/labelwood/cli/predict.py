@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labelwood.cli import options
-from labelwood.cli.source import Source, with_source
+from labelwood.cli.source import Source, check_other_file, with_source
 
 if TYPE_CHECKING:
     from labelwood.core.topk import TopK
@@ -29,6 +29,10 @@ def predict(
     quiet: options.Quiet = False,
 ) -> None:
     """Print the best labels of each point as JSONL, in the order of the points."""
+    from labelwood.data.readers.files import writing
+
+    if output is not None:
+        check_other_file(source, output)
     with options.remarks(quiet):
         tagger = options.read_tagger(model, jobs)
         dataset = source.read()
@@ -36,8 +40,8 @@ def predict(
     if output is None:
         sys.stdout.writelines(jsonl_lines(dataset, top))
     else:
-        with output.open("w", encoding="utf-8") as file:
-            file.writelines(jsonl_lines(dataset, top))
+        with writing(output) as file:
+            file.writelines(line.encode() for line in jsonl_lines(dataset, top))
 
 
 def jsonl_lines(dataset: "Dataset", top: "TopK") -> Iterator[str]:

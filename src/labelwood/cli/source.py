@@ -2,8 +2,9 @@
 
 import functools
 import inspect
+import re
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -63,18 +64,40 @@ class Source:
         return load_dataset(given.pop("data"), **given)
 
 
+def check_other_file(source: Source, output: Path | str) -> None:
+    """Refuse to write over the data that are read."""
+    from labelwood.errors import ParameterError
+
+    paths = Path(source.data), Path(output)
+    if all(path.exists() for path in paths) and paths[0].samefile(paths[1]):
+        raise ParameterError(f"{output} is the file that is read; write to another one")
+
+
+def in_options(message: str) -> str:
+    """A message of the library in the words of the command line: `a_b=1` becomes `--a-b 1`."""
+    names = "|".join(one.name for one in fields(Source) if one.name != "data")
+
+    def option(match: re.Match[str]) -> str:
+        flag, value = f"--{match['name'].replace('_', '-')}", match["value"]
+        if value == "True":
+            return flag
+        return "--zero-based" if value == "False" else f"{flag} {value}"
+
+    return re.sub(rf"\b(?P<name>{names})=(?P<value>\w+|'[^']*')", option, message)
+
+
 def with_source(command: Callable[..., None]) -> Callable[..., None]:
     """Spread the `source` parameter of a subcommand into the fields of `Source`."""
     signature = inspect.signature(command)
-    fields = list(inspect.signature(Source).parameters.values())
+    own = list(inspect.signature(Source).parameters.values())
     spread: list[inspect.Parameter] = []
     for parameter in signature.parameters.values():
-        spread.extend(fields if parameter.name == "source" else [parameter])
+        spread.extend(own if parameter.name == "source" else [parameter])
     keyword_only = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in spread]
 
     @functools.wraps(command)
     def run(**values: Any) -> None:
-        command(source=Source(**{one.name: values.pop(one.name) for one in fields}), **values)
+        command(source=Source(**{one.name: values.pop(one.name) for one in own}), **values)
 
     run.__signature__ = signature.replace(parameters=keyword_only)  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in keyword_only}

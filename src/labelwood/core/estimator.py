@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from labelwood.core.labels import encode_labels
+from labelwood.core.labels import encode_labels, is_label_lists, lists_to_indicator
 from labelwood.core.params import Constraints, Integer, check_parameter, check_parameters
 from labelwood.core.sparse import as_csr
 from labelwood.core.topk import TopK
@@ -56,14 +57,19 @@ class LabelEstimator(ClassifierMixin, BaseEstimator):
     def _check_X(self, X: object, *, reset: bool = False) -> CSR:
         if not reset:
             check_is_fitted(self)
-        checked = validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float32, np.float64],
-            ensure_all_finite=False,
-        )
+        if sp.issparse(X):
+            X = as_csr(X)  # scikit-learn would follow indices out of bounds
+        try:
+            checked = validate_data(
+                self,
+                X,
+                reset=reset,
+                accept_sparse="csr",
+                dtype=[np.float32, np.float64],
+                ensure_all_finite=False,
+            )
+        except ValueError as error:
+            raise DataError(str(error)) from None
         return as_csr(checked)
 
     @abstractmethod
@@ -105,6 +111,12 @@ class LabelEstimator(ClassifierMixin, BaseEstimator):
         scores = self._score(self._check_X(X), above=self._threshold)
         scores.data[:] = 1
         return scores
+
+    def score(self, X: object, y: object) -> float:
+        """Share of the points whose predicted labels are all right and complete."""
+        if is_label_lists(y):
+            y = lists_to_indicator(y, self.classes_.tolist())  # type: ignore[arg-type]
+        return float(super().score(X, y))
 
     def _check_fitted(self) -> None:
         """Refuse fitted attributes that would send a kernel out of bounds (after loading)."""

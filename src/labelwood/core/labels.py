@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from labelwood.core.sparse import check_structure, make_csr
+from labelwood.core.sparse import checked_csr, make_csr
 from labelwood.core.types import CSR, AnyArray
 from labelwood.errors import DataError
 
@@ -83,10 +83,14 @@ def indicator(Y: object, *, name: str = "Y") -> CSR:
     Stored zeros are dropped; a label given twice to a point counts once.
     """
     if sp.issparse(Y):
-        check_structure(Y, name)
-    matrix = sp.csr_array(Y)
-    if matrix.ndim != 2:
-        raise DataError(f"{name} must have two dimensions. Got {matrix.ndim} instead.")
+        matrix = checked_csr(Y, name)
+    else:
+        dense = np.asarray(Y)
+        if dense.ndim != 2 or dense.dtype.kind not in "biuf":
+            raise DataError(
+                f"{name} must be a matrix of zeros and ones with a column for each label."
+            )
+        matrix = sp.csr_array(dense)
     values = matrix.data
     bad = np.flatnonzero((values != 0) & (values != 1))
     if bad.size:

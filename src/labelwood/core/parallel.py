@@ -24,6 +24,8 @@ def parallel(
     `weights` are the items' shares of the work, for the progress bar. Under
     `joblib.parallel_config(backend="dask")` the same call runs on a cluster.
     """
+    if len(items) == 1:  # one row to predict should not wait for a thread
+        return [function(items[0])]
     sizes = [1] * len(items) if weights is None else list(weights)
     run = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
     results = []

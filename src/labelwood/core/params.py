@@ -147,7 +147,7 @@ class Instance:
 
 
 RANDOM_STATE = (Integer(low=0), Instance("SeedSequence", "Generator", "RandomState"), None)
-N_JOBS = (Integer(), None)
+N_JOBS = (Integer(low=1), Integer(high=-1), None)
 
 
 def check_parameters(owner: object, constraints: Constraints) -> None:

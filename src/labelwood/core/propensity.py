@@ -1,4 +1,8 @@
-"""The propensity model of Jain, Prabhu and Varma (KDD 2016)."""
+"""The propensity model of Jain, Prabhu and Varma, KDD 2016.
+
+"Extreme Multi-label Loss Functions for Recommendation, Tagging, Ranking & Other Missing
+Label Applications".
+"""
 
 import numpy as np
 

@@ -15,7 +15,12 @@ def seed_sequence(random_state: object) -> np.random.SeedSequence:
     that two fits in a row differ, as scikit-learn's users expect.
     """
     if isinstance(random_state, np.random.SeedSequence):
-        return random_state
+        # A new one, as spawning would change the caller's.
+        return np.random.SeedSequence(
+            random_state.entropy,
+            spawn_key=random_state.spawn_key,
+            pool_size=random_state.pool_size,
+        )
     if isinstance(random_state, np.random.Generator):
         return np.random.SeedSequence(int(random_state.integers(2**63)))
     if isinstance(random_state, np.random.RandomState):

@@ -30,8 +30,7 @@ def as_csr(X: object, *, name: str = "X", n_columns: int | None = None) -> CSR:
     [1, 0]
     """
     if sp.issparse(X):
-        check_structure(X, name)
-        matrix = sp.csr_array(X)
+        matrix = checked_csr(X, name)
     else:
         dense = np.asarray(X)
         if dense.ndim != 2:
@@ -49,6 +48,24 @@ def as_csr(X: object, *, name: str = "X", n_columns: int | None = None) -> CSR:
     return matrix
 
 
+def checked_csr(matrix: Any, name: str) -> CSR:
+    """Any sparse matrix as CSR; indices out of range are refused before SciPy follows them."""
+    if matrix.ndim != 2:
+        raise DataError(f"{name} must have two dimensions. Got {matrix.ndim} instead.")
+    if matrix.format == "csr":
+        check_structure(matrix, name)
+    elif matrix.format == "csc":
+        check_structure(matrix.T, name)
+    else:
+        matrix = matrix.tocoo()
+        for axis, (indices, size) in enumerate(zip(matrix.coords, matrix.shape, strict=True)):
+            if indices.size and (indices.min() < 0 or indices.max() >= size):
+                bad = indices.min() if indices.min() < 0 else indices.max()
+                what = "column" if axis else "row"
+                raise DataError(f"{name} has {what} index {bad}, outside 0…{size - 1}.")
+    return sp.csr_array(matrix)
+
+
 def make_csr(indptr: AnyArray, indices: AnyArray, data: AnyArray, shape: tuple[int, int]) -> CSR:
     """A CSR matrix of these arrays, with 32-bit indices wherever they suffice.
 
@@ -62,12 +79,7 @@ def make_csr(indptr: AnyArray, indices: AnyArray, data: AnyArray, shape: tuple[i
 
 
 def check_structure(matrix: Any, name: str) -> None:
-    """Refuse a CSR matrix whose pointers or indices would send a kernel out of bounds.
-
-    Other sparse formats are checked by their conversion to CSR.
-    """
-    if matrix.format != "csr":
-        return
+    """Refuse a CSR matrix whose pointers or indices would send a kernel out of bounds."""
     indptr, indices = matrix.indptr, matrix.indices
     if (
         indptr.size != matrix.shape[0] + 1
@@ -117,20 +129,17 @@ def row_blocks(matrix: CSR, size: int = 256) -> list[slice]:
     return [slice(start, min(start + size, n)) for start in range(0, max(n, 1), size)]
 
 
-def row_arrays(matrix: CSR, rows: slice) -> CSRArrays:
-    """Plain arrays of a slice of rows, without a copy of the values.
-
-    The pointers keep counting from the start of the whole matrix.
-    """
-    indptr, indices, data = csr_arrays(matrix)
-    return CSRArrays(indptr[rows.start : rows.stop + 1], indices, data)
+def some_rows(arrays: CSRArrays, rows: slice) -> CSRArrays:
+    """A slice of rows, without a copy: pointers keep counting from the start of all rows."""
+    return CSRArrays(arrays.indptr[rows.start : rows.stop + 1], arrays.indices, arrays.data)
 
 
 def unit_rows(matrix: CSR) -> CSR:
     """Rows scaled to Euclidean length one (empty rows stay empty)."""
-    norms = np.sqrt(matrix.multiply(matrix).sum(axis=1)).astype(np.float32)
-    scale = np.repeat(1 / np.where(norms > 0, norms, 1), np.diff(matrix.indptr))
-    data = matrix.data * scale.astype(np.float32)
+    squares = np.square(matrix.data, dtype=np.float64)
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    lengths = np.sqrt(np.bincount(rows, squares, minlength=matrix.shape[0]))
+    data = (matrix.data / lengths[rows]).astype(np.float32)
     return make_csr(matrix.indptr, matrix.indices, data, matrix.shape)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwood.core._random_kernels import shuffle
-from labelwood.core.kernel import kernel
+from labelwood.core.kernel import exact_kernel, kernel
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import FloatArray, IndexArray
 
@@ -17,15 +17,15 @@ from labelwood.core.types import FloatArray, IndexArray
 _HUGE = 1e30
 
 
-@kernel
+@exact_kernel
 def row_norms(X: CSRArrays, bias: float) -> FloatArray:
     """Squared lengths of the rows, the constant feature included."""
     n = X.indptr.size - 1
     norms = np.empty(n, dtype=np.float32)
     for i in range(n):
-        total = bias * bias
+        total = np.float64(bias * bias)
         for p in range(X.indptr[i], X.indptr[i + 1]):
-            total += X.data[p] * X.data[p]
+            total += np.float64(X.data[p]) * X.data[p]
         norms[i] = total
     return norms
 

@@ -1,12 +1,17 @@
-"""Training a block of labels, and scoring rows against all of them."""
+"""Training a block of labels by working sets, and scoring rows against all blocks."""
 
 import numpy as np
 from numpy.typing import NDArray
 
+from labelwood.core._random_kernels import next_below
 from labelwood.core.kernel import kernel
+from labelwood.core.lanes import WIDTH, load, splat, store
 from labelwood.core.sparse import CSRArrays
-from labelwood.core.types import FloatArray, IndexArray, PointerArray
-from labelwood.linear._l2svm_kernels import solve
+from labelwood.core.types import DoubleArray, FloatArray, IndexArray, PointerArray
+from labelwood.linear._block_kernels import scan_block, solve_block
+
+_LANES = np.uint64(WIDTH)
+_ONE = np.uint64(1)
 
 
 @kernel
@@ -15,135 +20,216 @@ def train_block(
     norms: FloatArray,
     members: CSRArrays,
     labels: IndexArray,
-    states: NDArray[np.uint64],
-    C: float,
-    bias: float,
+    cost_positive: DoubleArray,
+    cost_negative: DoubleArray,
+    bias: np.float32,
     tol: float,
     max_iter: int,
-    prune_below: float,
-    w: FloatArray,
-) -> tuple[PointerArray, IndexArray, FloatArray, FloatArray, NDArray[np.int64], NDArray[np.bool_]]:
-    """One decision a label of `labels`, each against all other rows.
+    n_negatives: int,
+    slack: float,
+    violators: float,
+    max_rounds: int,
+    state: NDArray[np.uint64],
+    W: FloatArray,
+    report: DoubleArray,
+) -> tuple[int, int, int, bool, bool]:
+    """One decision for each of at most sixteen `labels`; `W` (zeroed) gets the weights.
 
-    The positives of label l are `members.indices[members.indptr[l]:members.indptr[l + 1]]`; `w` is
-    a zeroed work array. Returns the weights in compressed columns, the intercepts, the
-    passes and whether the tolerance was met.
+    The working set starts with all positives and `n_negatives` random rows. After each
+    solution all rows are scored, and those above −1 + `slack` join, until no more than the
+    share `violators` of the working set does. `report` gets objective and duality gap of each
+    label on the full problem. Returns passes, rounds, size of the working set, and whether
+    the tolerance and the share of violators were met.
     """
     n = norms.size
-    rows = np.arange(n).astype(np.uint32)
-    signs = np.full(n, np.float32(-1))
-    ridge = np.full(n, np.float32(0.5 / C))
+    live = np.zeros(WIDTH, dtype=np.float32)
+    positive, negative = np.ones(WIDTH, dtype=np.float32), np.ones(WIDTH, dtype=np.float32)
+    signs = np.full(n * WIDTH, np.float32(-1))
+    member = np.zeros(n, dtype=np.bool_)
+    rows, found = np.empty(n, dtype=np.uint32), np.empty(n, dtype=np.uint32)
+    m = 0
+    for lane in range(labels.size):
+        label = labels[lane]
+        live[lane] = 1
+        positive[lane] = 0.5 / cost_positive[label]
+        negative[lane] = 0.5 / cost_negative[label]
+        for p in range(members.indptr[label], members.indptr[label + 1]):
+            row = members.indices[p]
+            signs[np.uint64(row) * _LANES + np.uint64(lane)] = 1
+            if not member[row]:
+                member[row] = True
+                rows[m] = row
+                m += 1
+    for _ in range(n_negatives):
+        row = np.uint32(next_below(state, np.uint64(n)))
+        if not member[row]:
+            member[row] = True
+            rows[m] = row
+            m += 1
+    alpha = np.zeros(m * WIDTH, dtype=np.float32)
     active = np.empty(n, dtype=np.uint32)
-    alpha = np.empty(n, dtype=np.float32)
-    pointers = np.zeros(labels.size + 1, dtype=np.int64)
-    intercepts = np.empty(labels.size, dtype=np.float32)
-    passes = np.empty(labels.size, dtype=np.int64)
-    converged = np.empty(labels.size, dtype=np.bool_)
-    features = np.empty(1024, dtype=np.uint32)
-    weights = np.empty(1024, dtype=np.float32)
-    last = w.size - 1
-    for b in range(labels.size):
-        start, end = members.indptr[labels[b]], members.indptr[labels[b] + 1]
-        for p in range(start, end):
-            signs[members.indices[p]] = 1
-        alpha[:] = 0
-        passes[b], converged[b] = solve(
-            X, norms, rows, signs, ridge,
-            bias, tol, max_iter, states[b], active, alpha, w,
+    loss = np.empty(WIDTH, dtype=np.float32)
+    passes, rounds = 0, 0
+    while True:
+        chosen = np.empty(m * WIDTH, dtype=np.float32)
+        for k in range(m):
+            store(chosen, np.uint64(k) * _LANES, load(signs, np.uint64(rows[k]) * _LANES))
+        done, solved = solve_block(
+            X, norms, rows[:m], chosen, positive, negative, live,
+            bias, tol, max_iter, state, active, alpha, W,
         )  # fmt: skip
-        for p in range(start, end):
-            signs[members.indices[p]] = -1
-        size = pointers[b]
-        for j in range(last):
-            if abs(w[j]) > prune_below:
-                if size == features.size:
-                    features = np.concatenate((features, np.empty_like(features)))
-                    weights = np.concatenate((weights, np.empty_like(weights)))
-                features[size] = j
-                weights[size] = w[j]
+        passes += done
+        rounds += 1
+        border = np.float32(slack - 1)
+        n_found = scan_block(
+            X, signs, positive, negative, live, bias, border, W, member, found, loss
+        )
+        enough = n_found <= violators * m
+        if enough or rounds == max_rounds:
+            _full_gap(labels.size, loss, alpha, chosen, positive, negative, W, report)
+            return passes, rounds, m, solved, enough
+        grown = np.zeros((m + n_found) * WIDTH, dtype=np.float32)
+        grown[: alpha.size] = alpha
+        alpha = grown
+        for k in range(n_found):
+            member[found[k]] = True
+            rows[m + k] = found[k]
+        m += n_found
+
+
+@kernel
+def _full_gap(
+    n_lanes: int,
+    loss: FloatArray,
+    alpha: FloatArray,
+    signs: FloatArray,
+    positive: FloatArray,
+    negative: FloatArray,
+    W: FloatArray,
+    report: DoubleArray,
+) -> None:
+    """Primal objective over all rows, and its distance from the dual (zero off the set)."""
+    for lane in range(n_lanes):
+        square, dual = 0.0, 0.0
+        for p in range(lane, W.size, WIDTH):
+            square += W[p] * W[p]
+        for p in range(lane, alpha.size, WIDTH):
+            ridge = positive[lane] if signs[p] > 0 else negative[lane]
+            dual += alpha[p] - 0.5 * ridge * alpha[p] * alpha[p]
+        primal = 0.5 * square + loss[lane]
+        report[2 * lane] = primal
+        report[2 * lane + 1] = primal - (dual - 0.5 * square)
+
+
+@kernel
+def prune_block(W: FloatArray, n_lanes: int, prune_below: float) -> tuple[IndexArray, FloatArray]:
+    """The features (not the constant one) with a weight above `prune_below`, and their lanes."""
+    n_features = W.size // WIDTH - 1
+    features = np.empty(n_features, dtype=np.uint32)
+    size = 0
+    for feature in range(n_features):
+        for lane in range(n_lanes):
+            if abs(W[feature * WIDTH + lane]) > prune_below:
+                features[size] = feature
                 size += 1
-        pointers[b + 1] = size
-        intercepts[b] = w[last] * bias
-        w[:] = 0
-    size = pointers[labels.size]
-    return pointers, features[:size].copy(), weights[:size].copy(), intercepts, passes, converged
+                break
+    weights = np.zeros(size * WIDTH, dtype=np.float32)
+    for k in range(size):
+        for lane in range(n_lanes):
+            value = W[np.int64(features[k]) * WIDTH + lane]
+            if abs(value) > prune_below:
+                weights[k * WIDTH + lane] = value
+    return features[:size].copy(), weights
 
 
 @kernel
 def _score_row(
     X: CSRArrays,
     i: int,
-    W: CSRArrays,
-    intercepts: FloatArray,
+    indptr: PointerArray,
+    blocks: IndexArray,
+    weights: FloatArray,
+    offsets: FloatArray,
     scores: FloatArray,
 ) -> None:
-    """Scores of all labels for one row; only the postings of its features are touched."""
-    scores[:] = intercepts
+    """Scores of all lanes for one row; only the postings of its features are touched."""
+    scores[:] = offsets
     for p in range(X.indptr[i], X.indptr[i + 1]):
-        x = X.data[p]
+        x = splat(X.data[p])
         feature = np.uint64(X.indices[p])
-        first = np.uint64(W.indptr[feature])
-        for q in range(first, np.uint64(W.indptr[feature + np.uint64(1)])):
-            scores[W.indices[q]] += x * W.data[q]
+        for q in range(np.uint64(indptr[feature]), np.uint64(indptr[feature + _ONE])):
+            place = np.uint64(blocks[q]) * _LANES
+            store(scores, place, load(scores, place) + x * load(weights, q * _LANES))
 
 
 @kernel
 def topk_rows(
     X: CSRArrays,
-    W: CSRArrays,
-    intercepts: FloatArray,
-    candidates: IndexArray,
-    top_labels: NDArray[np.int32],
-    top_scores: FloatArray,
-) -> None:
-    """Fill `top_labels` and `top_scores` with the best candidates of each row, best first.
+    indptr: PointerArray,
+    blocks: IndexArray,
+    weights: FloatArray,
+    lane_labels: NDArray[np.int32],
+    offsets: FloatArray,
+    k: int,
+) -> tuple[NDArray[np.int32], FloatArray]:
+    """The best `k` labels of each row and their scores, best first, −1 and −∞ where none is left.
 
-    Equal scores go to the smaller label first; `candidates` must be increasing.
+    Equal scores go to the smaller label first; a lane with label −1 is empty.
     """
-    k = top_labels.shape[1]
-    scores = np.empty_like(intercepts)
+    n = X.indptr.size - 1
+    top_labels = np.full((n, k), np.int32(-1))
+    top_scores = np.full((n, k), np.float32(-np.inf))
+    scores = np.empty_like(offsets)
     for i in range(X.indptr.size - 1):
-        _score_row(X, i, W, intercepts, scores)
+        _score_row(X, i, indptr, blocks, weights, offsets, scores)
         size = 0
-        for c in range(candidates.size):
-            label = candidates[c]
-            score = scores[label]
-            if size == k and score <= top_scores[i, k - 1]:
+        for lane in range(scores.size):
+            score, label = scores[lane], lane_labels[lane]
+            if label < 0 or (size == k and score < top_scores[i, k - 1]):
                 continue
-            place = size if size < k else k - 1
-            while place > 0 and top_scores[i, place - 1] < score:
-                top_scores[i, place] = top_scores[i, place - 1]
-                top_labels[i, place] = top_labels[i, place - 1]
+            place = size
+            while place > 0 and (
+                top_scores[i, place - 1] < score
+                or (top_scores[i, place - 1] == score and top_labels[i, place - 1] > label)
+            ):
                 place -= 1
-            top_scores[i, place] = score
-            top_labels[i, place] = np.int32(label)
+            if place == k:
+                continue
             size = min(size + 1, k)
+            for j in range(size - 1, place, -1):
+                top_scores[i, j] = top_scores[i, j - 1]
+                top_labels[i, j] = top_labels[i, j - 1]
+            top_scores[i, place] = score
+            top_labels[i, place] = label
+    return top_labels, top_scores
 
 
 @kernel
 def above_rows(
     X: CSRArrays,
-    W: CSRArrays,
-    intercepts: FloatArray,
-    candidates: IndexArray,
+    indptr: PointerArray,
+    blocks: IndexArray,
+    weights: FloatArray,
+    lane_labels: NDArray[np.int32],
+    offsets: FloatArray,
     threshold: float,
-) -> tuple[PointerArray, IndexArray, FloatArray]:
-    """Scores above `threshold` of each row, in CSR arrays."""
+) -> tuple[PointerArray, NDArray[np.int32], FloatArray]:
+    """Scores above `threshold` of each row, in CSR arrays (labels in no order)."""
     n = X.indptr.size - 1
-    scores = np.empty_like(intercepts)
+    scores = np.empty_like(offsets)
     pointers = np.zeros(n + 1, dtype=np.int64)
-    labels = np.empty(1024, dtype=np.uint32)
+    labels = np.empty(1024, dtype=np.int32)
     values = np.empty(1024, dtype=np.float32)
     size = 0
     for i in range(n):
-        _score_row(X, i, W, intercepts, scores)
-        for c in range(candidates.size):
-            if scores[candidates[c]] > threshold:
+        _score_row(X, i, indptr, blocks, weights, offsets, scores)
+        for lane in range(scores.size):
+            if lane_labels[lane] >= 0 and scores[lane] > threshold:
                 if size == labels.size:
                     labels = np.concatenate((labels, np.empty_like(labels)))
                     values = np.concatenate((values, np.empty_like(values)))
-                labels[size] = candidates[c]
-                values[size] = scores[candidates[c]]
+                labels[size] = lane_labels[lane]
+                values[size] = scores[lane]
                 size += 1
         pointers[i + 1] = size
     return pointers, labels[:size].copy(), values[:size].copy()

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelwood.core.random import kernel_states
-from labelwood.core.sparse import csr_arrays
+from labelwood.core.sparse import CSRArrays, csr_arrays
 from labelwood.core.types import CSR, DoubleArray, FloatArray
 from labelwood.errors import DataError
 from labelwood.linear import _l2svm_kernels as kernels
@@ -75,7 +75,7 @@ def l2svm(
     w = np.zeros(n_features + 1, dtype=np.float32)
     n_iter, converged = kernels.solve(
         arrays,
-        kernels.row_norms(arrays, bias),
+        row_norms(arrays, bias),
         chosen,
         sign,
         (0.5 / cost).astype(np.float32),
@@ -100,10 +100,23 @@ def primal_objective(
     return float(0.5 * (w @ w + b * b) + C * np.sum(np.maximum(0, 1 - margins) ** 2))
 
 
+def row_norms(X: CSRArrays, bias: float) -> FloatArray:
+    """Squared lengths of the rows with their constant feature; refuses what overflows."""
+    norms = kernels.row_norms(X, bias)
+    if not np.all(np.isfinite(norms)):
+        row = int(np.flatnonzero(~np.isfinite(norms))[0])
+        raise DataError(f"The values of row {row} are too large to be squared; scale them down.")
+    return norms
+
+
 def _row_numbers(rows: ArrayLike | None, n_rows: int) -> np.ndarray:
     if rows is None:
         return np.arange(n_rows, dtype=np.uint32)
     chosen = np.asarray(rows)
+    if chosen.dtype == bool and chosen.shape == (n_rows,):
+        return np.flatnonzero(chosen).astype(np.uint32)
+    if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
+        raise DataError("rows must be a list of row numbers, or a mask of all rows.")
     if chosen.size and (chosen.min() < 0 or chosen.max() >= n_rows):
         raise DataError(f"rows must be numbers in 0…{n_rows - 1}.")
     return chosen.astype(np.uint32)

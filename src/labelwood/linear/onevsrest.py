@@ -1,4 +1,9 @@
-"""One linear decision for each label, against all other points."""
+"""One linear decision for each label, against all other points, by working sets.
+
+Labels are trained sixteen at a time (`core.lanes`), grouped so that they want to look at
+the same rows. A block starts from its positives and some random rows, is solved, scores
+all rows, takes in those that come too close to its positives, and is solved again.
+"""
 
 import warnings
 from typing import Any, ClassVar, NamedTuple, Self
@@ -8,18 +13,27 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from labelwood.core.estimator import FittedAttributes, LabelEstimator
+from labelwood.core.lanes import WIDTH
 from labelwood.core.memory import require_memory
-from labelwood.core.parallel import blocks, parallel
+from labelwood.core.parallel import parallel
 from labelwood.core.params import N_JOBS, RANDOM_STATE, Boolean, Constraints, Integer, Real
-from labelwood.core.random import seed_sequence
-from labelwood.core.sparse import csr_arrays, make_csr, row_arrays, row_blocks, unit_rows
+from labelwood.core.random import kernel_states
+from labelwood.core.sparse import (
+    CSRArrays,
+    csr_arrays,
+    make_csr,
+    row_blocks,
+    some_rows,
+    unit_rows,
+)
 from labelwood.core.topk import TopK
-from labelwood.core.types import CSR, AnyArray, FloatArray, IndexArray
-from labelwood.errors import DataError, LabelwoodWarning
-from labelwood.linear import _l2svm_kernels, _onevsrest_kernels
+from labelwood.core.types import CSR, AnyArray, DoubleArray, FloatArray, IndexArray
+from labelwood.errors import LabelwoodWarning
+from labelwood.linear import _onevsrest_kernels
+from labelwood.linear.l2svm import row_norms
+from labelwood.linear.labelgroups import group_labels
+from labelwood.linear.postings import Postings
 
-_LABELS_A_BLOCK = 16
-_PILOT_FROM = 64
 _NO_THRESHOLD = -1e30
 
 
@@ -31,17 +45,27 @@ class OneVsRestSVM(LabelEstimator):
     C : float
         Cost of an error. With unit rows the default suits TF-IDF and binary words.
     tol : float
-        Largest difference of projected gradients at which a label is solved.
+        Largest difference of projected gradients at which a block of labels is solved.
     bias : float
         Value of the constant feature whose weight is the intercept; 0 for none.
     normalize : bool
-        Scale every row to unit length first, in `fit` and in prediction.
+        Scale every row to unit length first, in `fit` and in prediction. Right for words;
+        for a table of measurements standardise the columns and turn it off.
+    slack : float
+        A negative row joins the working set when it scores above −1 + `slack`. With 0 the
+        full problem is solved to its tolerance; more is faster, and rankings hardly change.
+    violators : float
+        Rows that join may be this share of the working set when a block is done.
+    n_negatives : int
+        Random rows in the first working set of a block.
+    max_rounds : int
+        Limit of the times that a block takes rows in.
+    max_iter : int
+        Limit of passes over the working set in a round.
     prune_below : float
         Weights of at most this size are dropped: smaller and faster models.
-    max_iter : int
-        Limit of passes over the rows for a label.
     random_state : int, SeedSequence, Generator or None
-        Seed of the order in which rows are visited.
+        Seed of the random rows and of the order in which rows are visited.
     n_jobs : int or None
         Threads over blocks of labels and of rows; results do not depend on it.
 
@@ -49,15 +73,16 @@ class OneVsRestSVM(LabelEstimator):
     ----------
     classes_ : array of shape (n_labels,)
         Label names, or 0…n_labels−1.
-    coef_ : csr_array of shape (n_features, n_labels)
-        Weights, feature-major: scoring a row touches only the postings of its features.
     intercept_ : array of shape (n_labels,)
-    trained_labels_ : array
-        Labels that had a positive point; the others are never predicted.
-    n_iter_ : array of shape (n_labels,)
-        Passes made for each label, 0 where it was not trained.
+        NaN for labels without a point; they are never predicted.
+    postings_indptr_, postings_blocks_, postings_weights_, lane_labels_ :
+        The weights, feature-major in blocks of sixteen labels (see `coef_`).
+    objective_, duality_gap_ : arrays of shape (n_labels,)
+        Value of the full problem (all rows), and how far above its optimum that is at most.
+    n_iter_, n_rounds_, n_working_ : arrays of shape (n_labels,)
+        Passes and rounds made, and rows in the working set at the end.
     stop_reason_ : str
-        Whether all labels met the tolerance, or how many met the limit of passes.
+        Whether every block met its tolerances, or how many met a limit.
 
     Examples
     --------
@@ -73,32 +98,44 @@ class OneVsRestSVM(LabelEstimator):
         "tol": Real(above=0),
         "bias": Real(low=0),
         "normalize": Boolean(),
-        "prune_below": Real(low=0),
+        "slack": Real(low=0, high=2),
+        "violators": Real(low=0, high=1),
+        "n_negatives": Integer(low=0),
+        "max_rounds": Integer(low=1),
         "max_iter": Integer(low=1),
+        "prune_below": Real(low=0),
         "random_state": RANDOM_STATE,
         "n_jobs": N_JOBS,
     }
     _fitted: ClassVar[FittedAttributes] = {
-        "coef_": (np.float32, ("features", "labels")),
         "intercept_": (np.float32, ("labels",)),
-        "trained_labels_": (np.uint32, (None,)),
+        "lane_labels_": (np.int32, (None,)),
+        "postings_indptr_": (np.int64, (None,)),
+        "postings_blocks_": (np.uint32, (None,)),
+        "postings_weights_": (np.float32, (None,)),
+        "objective_": (np.float64, ("labels",)),
+        "duality_gap_": (np.float64, ("labels",)),
         "n_iter_": (np.int64, ("labels",)),
+        "n_rounds_": (np.int64, ("labels",)),
+        "n_working_": (np.int64, ("labels",)),
         "stop_reason_": str,
     }
 
-    coef_: CSR
     intercept_: FloatArray
-    trained_labels_: IndexArray
 
     def __init__(
         self,
         *,
-        C: float = 0.5,
+        C: float = 0.6,
         tol: float = 0.1,
         bias: float = 1.0,
         normalize: bool = True,
-        prune_below: float = 0.0,
+        slack: float = 0.3,
+        violators: float = 0.01,
+        n_negatives: int = 500,
+        max_rounds: int = 10,
         max_iter: int = 1000,
+        prune_below: float = 0.01,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -106,150 +143,204 @@ class OneVsRestSVM(LabelEstimator):
         self.tol = tol
         self.bias = bias
         self.normalize = normalize
-        self.prune_below = prune_below
+        self.slack = slack
+        self.violators = violators
+        self.n_negatives = n_negatives
+        self.max_rounds = max_rounds
         self.max_iter = max_iter
+        self.prune_below = prune_below
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    @property
+    def coef_(self) -> CSR:
+        """Weights as CSR of shape (n_features, n_labels), put together at each call."""
+        return self._postings().to_csr(self.classes_.size)
 
     def fit(self, X: object, y: object) -> Self:
         """Train one decision a label on the rows of `X`."""
         matrix, Y = self._begin_fit(X, y)
-        by_label = sp.csc_array(Y)
         n_labels = Y.shape[1]
-        self.trained_labels_ = np.flatnonzero(np.diff(by_label.indptr)).astype(np.uint32)
-        if self.trained_labels_.size < n_labels:
+        trained = np.unique(Y.indices).astype(np.uint32)
+        if trained.size < n_labels:
             warnings.warn(
-                f"{n_labels - self.trained_labels_.size} of {n_labels} labels have no point; "
+                f"{n_labels - trained.size} of {n_labels} labels have no point; "
                 "they are never predicted.",
                 LabelwoodWarning,
                 stacklevel=2,
             )
-        solved = self._train(self._scaled(matrix), by_label)
-        self._assemble(solved, n_labels)
-        unsolved = sum(int(np.count_nonzero(~block.converged)) for block in solved)
-        self.stop_reason_ = "tolerance met for every label"
-        if unsolved:
-            self.stop_reason_ = f"iteration limit for {unsolved} of {n_labels} labels"
-            warnings.warn(
-                f"{self.stop_reason_}; raise max_iter (now {self.max_iter}) or tol.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        blocks = self._train(self._scaled(matrix), Y, trained)
+        self._assemble(blocks, n_labels)
+        self._say_why_it_stopped(blocks)
         return self
 
-    def _train(self, matrix: CSR, by_label: Any) -> "list[_Solved]":
-        arrays = csr_arrays(matrix)
-        norms = _l2svm_kernels.row_norms(arrays, self.bias)
-        members = csr_arrays(by_label)
-        streams = seed_sequence(self.random_state).spawn(by_label.shape[1])
+    def _train(self, matrix: CSR, Y: CSR, labels: IndexArray) -> "list[_Block]":
+        X, features = _compact(matrix)
+        members = csr_arrays(sp.csr_array(Y.T))
+        norms = row_norms(X, self.bias)
+        cost = np.full(Y.shape[1], float(self.C))
+        groups = group_labels(X, members, features.size, labels, WIDTH) if labels.size else []
+        states = kernel_states(self.random_state, len(groups))
 
-        def train(labels: IndexArray) -> _Solved:
-            states = np.stack([streams[label].generate_state(4, np.uint64) for label in labels])
-            return _Solved(
-                *_onevsrest_kernels.train_block(
-                    arrays,
-                    norms,
-                    members,
-                    labels,
-                    states,
-                    self.C,
-                    self.bias,
-                    self.tol,
-                    self.max_iter,
-                    self.prune_below,
-                    np.zeros(matrix.shape[1] + 1, dtype=np.float32),
-                )
+        def train(block: int) -> _Block:
+            W = np.zeros((features.size + 1) * WIDTH, dtype=np.float32)
+            report = np.zeros(2 * WIDTH)
+            group = groups[block]
+            outcome = _onevsrest_kernels.train_block(
+                X,
+                norms,
+                members,
+                group,
+                cost,
+                cost,
+                np.float32(self.bias),
+                self.tol,
+                self.max_iter,
+                self.n_negatives,
+                self.slack,
+                self.violators,
+                self.max_rounds,
+                states[block],
+                W,
+                report,
             )
+            kept, weights = _onevsrest_kernels.prune_block(W, group.size, self.prune_below)
+            intercepts = W[-WIDTH:][: group.size] * np.float32(self.bias)
+            values = report.reshape(WIDTH, 2)[: group.size]
+            return _Block(group, features[kept], weights, intercepts, values, *outcome)
 
-        labels = self.trained_labels_
-        if labels.size > _PILOT_FROM:
-            _require_memory(train(labels[:: labels.size // 4]), labels.size)
-        todo = [labels[block.start : block.stop] for block in blocks(labels.size, _LABELS_A_BLOCK)]
-        return parallel(
-            train,
-            todo,
-            n_jobs=self.n_jobs,
-            description="training labels",
-            weights=[len(block) for block in todo],
+        return _in_memory(train, groups, self.n_jobs)
+
+    def _assemble(self, blocks: "list[_Block]", n_labels: int) -> None:
+        """Put the blocks together, feature-major, and what is told of each label."""
+        postings = Postings.of(
+            [(block.labels, block.features, block.weights) for block in blocks],
+            self.n_features_in_,
         )
-
-    def _assemble(self, solved: "list[_Solved]", n_labels: int) -> None:
-        """Put the blocks' columns together, feature-major."""
-        counts = np.zeros(n_labels, dtype=np.int64)
-        self.intercept_ = np.zeros(n_labels, dtype=np.float32)
+        self.lane_labels_ = postings.lane_labels
+        self.postings_indptr_ = postings.indptr
+        self.postings_blocks_ = postings.blocks
+        self.postings_weights_ = postings.weights
+        self.intercept_ = np.full(n_labels, np.nan, dtype=np.float32)
+        self.objective_, self.duality_gap_ = np.zeros(n_labels), np.zeros(n_labels)
         self.n_iter_ = np.zeros(n_labels, dtype=np.int64)
-        trained = self.trained_labels_
-        counts[trained] = _joined([np.diff(block.indptr) for block in solved])
-        self.intercept_[trained] = _joined([block.intercepts for block in solved])
-        self.n_iter_[trained] = _joined([block.passes for block in solved])
-        by_label = make_csr(
-            np.concatenate([[0], np.cumsum(counts)]),
-            _joined([block.features for block in solved]),
-            _joined([block.weights for block in solved]).astype(np.float32),
-            (n_labels, self.n_features_in_),
-        )
-        self.coef_ = sp.csr_array(by_label.T)
+        self.n_rounds_, self.n_working_ = np.zeros_like(self.n_iter_), np.zeros_like(self.n_iter_)
+        for block in blocks:
+            self.intercept_[block.labels] = block.intercepts
+            self.objective_[block.labels] = block.values[:, 0]
+            self.duality_gap_[block.labels] = block.values[:, 1]
+            self.n_iter_[block.labels] = block.n_iter
+            self.n_rounds_[block.labels] = block.n_rounds
+            self.n_working_[block.labels] = block.n_working
+
+    def _say_why_it_stopped(self, blocks: "list[_Block]") -> None:
+        unsolved = sum(block.labels.size for block in blocks if not block.solved)
+        unfinished = sum(block.labels.size for block in blocks if not block.enough)
+        self.stop_reason_ = "tolerance met for every label"
+        if unsolved:
+            self.stop_reason_ = (
+                f"iteration limit for {unsolved} labels; "
+                f"raise max_iter (now {self.max_iter}) or tol"
+            )
+        elif unfinished:
+            self.stop_reason_ = (
+                f"round limit for {unfinished} labels; "
+                f"raise max_rounds (now {self.max_rounds}) or violators"
+            )
+        if unsolved or unfinished:
+            warnings.warn(self.stop_reason_, ConvergenceWarning, stacklevel=3)
 
     def _scaled(self, X: CSR) -> CSR:
         return unit_rows(X) if self.normalize else X
 
+    def _postings(self) -> Postings:
+        return Postings(
+            self.postings_indptr_,
+            self.postings_blocks_,
+            self.postings_weights_,
+            self.lane_labels_,
+        )
+
     def _check_fitted(self) -> None:
         super()._check_fitted()
-        if np.any(self.trained_labels_ >= self.classes_.size):
-            raise DataError("trained_labels_ names a label that does not exist")
+        self._postings().check(self.n_features_in_, self.classes_.size)
 
     def _score_topk(self, X: CSR, k: int) -> TopK:
-        X, W = self._scaled(X), csr_arrays(self.coef_)
-        labels = np.full((X.shape[0], k), -1, dtype=np.int32)
-        scores = np.full((X.shape[0], k), -np.inf, dtype=np.float32)
+        X, postings = self._scaled(X), self._postings()
+        offsets = postings.offsets(self.intercept_)
+        arrays = csr_arrays(X)
 
-        def fill(rows: slice) -> None:
-            _onevsrest_kernels.topk_rows(
-                row_arrays(X, rows),
-                W,
-                self.intercept_,
-                self.trained_labels_,
-                labels[rows],
-                scores[rows],
-            )
+        def best(rows: slice) -> tuple[AnyArray, AnyArray]:
+            return _onevsrest_kernels.topk_rows(some_rows(arrays, rows), *postings, offsets, k)
 
-        parallel(fill, row_blocks(X), n_jobs=self.n_jobs)
-        return TopK(labels, scores)
+        labels, scores = zip(*parallel(best, row_blocks(X), n_jobs=self.n_jobs), strict=True)
+        return TopK(np.concatenate(labels), np.concatenate(scores))
 
     def _score(self, X: CSR, above: float | None = None) -> CSR:
-        X, W = self._scaled(X), csr_arrays(self.coef_)
+        X, postings = self._scaled(X), self._postings()
+        offsets = postings.offsets(self.intercept_)
         if above is None:
-            cells = X.shape[0] * self.trained_labels_.size
+            cells = X.shape[0] * postings.lane_labels.size
             require_memory(
                 16 * cells, f"scores of {cells:,} pairs", "score fewer rows, or use predict_topk"
             )
         threshold = _NO_THRESHOLD if above is None else above
+        arrays = csr_arrays(X)
 
         def score(rows: slice) -> CSR:
             indptr, labels, values = _onevsrest_kernels.above_rows(
-                row_arrays(X, rows), W, self.intercept_, self.trained_labels_, threshold
+                some_rows(arrays, rows), *postings, offsets, threshold
             )
             return make_csr(indptr, labels, values, (indptr.size - 1, self.classes_.size))
 
-        return sp.vstack(parallel(score, row_blocks(X), n_jobs=self.n_jobs), format="csr")
+        scores = sp.vstack(parallel(score, row_blocks(X), n_jobs=self.n_jobs), format="csr")
+        scores.sort_indices()
+        return scores
 
 
-class _Solved(NamedTuple):
-    """The decisions of a block of labels, in compressed columns."""
+class _Block(NamedTuple):
+    """The decisions of a block of labels, and what is told of them."""
 
-    indptr: AnyArray
-    features: AnyArray
-    weights: AnyArray
-    intercepts: AnyArray
-    passes: AnyArray
-    converged: AnyArray
+    labels: IndexArray
+    features: IndexArray
+    weights: FloatArray
+    intercepts: FloatArray
+    values: DoubleArray
+    n_iter: int
+    n_rounds: int
+    n_working: int
+    solved: bool
+    enough: bool
 
 
-def _joined(arrays: list[AnyArray]) -> AnyArray:
-    return np.concatenate(arrays) if arrays else np.empty(0)
+def _compact(matrix: CSR) -> tuple[CSRArrays, IndexArray]:
+    """The matrix without unused columns, the commonest first, and which they were.
+
+    Sixteen weights of a feature fill a cache line; those that are used most stay close.
+    """
+    counts = np.bincount(matrix.indices, minlength=matrix.shape[1])
+    features = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)].astype(np.uint32)
+    place = np.zeros(matrix.shape[1], dtype=np.uint32)
+    place[features] = np.arange(features.size, dtype=np.uint32)
+    indptr, indices, data = csr_arrays(matrix)
+    return CSRArrays(indptr, place[indices], data), features
 
 
-def _require_memory(pilot: _Solved, n_labels: int) -> None:
-    """Extrapolate the model's size from a few labels; it is held twice while being assembled."""
-    needed = int(2 * 8 * pilot.weights.size / pilot.passes.size * n_labels)
-    require_memory(needed, f"training {n_labels:,} labels", "raise prune_below")
+def _in_memory(train: Any, groups: list[AnyArray], n_jobs: int | None) -> list[_Block]:
+    """Train all groups, after a few that tell how large the model will be."""
+    n = len(groups)
+    pilots = sorted({0, n // 2, n - 1}) if n > 3 else []
+    done = {block: train(block) for block in pilots}
+    if done:
+        mean = sum(block.weights.nbytes for block in done.values()) / len(done)
+        require_memory(int(2.2 * mean * n), f"a model of {n} blocks of labels", "raise prune_below")
+    todo = [block for block in range(n) if block not in done]
+    results = parallel(
+        train,
+        todo,
+        n_jobs=n_jobs,
+        description="training labels",
+        weights=[groups[block].size for block in todo],
+    )
+    done.update(zip(todo, results, strict=True))
+    return [done[block] for block in range(n)]

@@ -17,10 +17,20 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
+from labelwood.core.params import check_parameters
 from labelwood.core.sparse import check_structure
 from labelwood.data.taxonomy import Taxonomy
 from labelwood.errors import LabelwoodError, ModelError
 
+_FAULTS = (
+    AttributeError,
+    IndexError,
+    KeyError,
+    OverflowError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 _FITTED = re.compile(r"[A-Za-z][A-Za-z0-9_]*_")
 
 
@@ -73,9 +83,10 @@ class Encoder:
         if estimator_class(kind) is not type(value):
             raise ModelError(f"{kind} is not an estimator of labelwood and cannot be saved.")
         params = value.get_params(deep=False)
+        params.pop("n_jobs", None)  # of the machine, not of the model
         if not isinstance(params.get("random_state"), int):
             # A generator has moved on since; the fitted model does not need it.
-            params = {key: params[key] for key in params if key != "random_state"}
+            params.pop("random_state", None)
         fitted = {key: one for key, one in vars(value).items() if _FITTED.fullmatch(key)}
         return {
             "class": kind,
@@ -153,6 +164,7 @@ class Decoder:
     def _object(self, content: Any) -> BaseEstimator:
         kind = estimator_class(content["class"])
         value = kind(**{key: self.decode(one) for key, one in content["params"].items()})
+        check_parameters(value, getattr(value, "_constraints", {}))
         for key, one in content["fitted"].items():
             if not _FITTED.fullmatch(key):
                 raise ModelError(f"{content['class']} cannot have the fitted attribute {key!r}")
@@ -177,6 +189,6 @@ def decode_checked(value: Any, arrays: Mapping[str, np.ndarray], where: str) -> 
     """Decode, with every fault of the content told as one ModelError."""
     try:
         return Decoder(arrays).decode(value)
-    except (LabelwoodError, KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+    except (LabelwoodError, *_FAULTS) as error:
         what = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else error
         raise ModelError(f"{where}: not a valid labelwood model: {what}") from None

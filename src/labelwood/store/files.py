@@ -3,8 +3,8 @@
 import hashlib
 import json
 import os
+import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +18,7 @@ from labelwood.errors import ModelError
 
 MODEL_FILE = "model.json"
 ARRAY_FILE = "arrays.safetensors"
+FORMAT = "labelwood-model"
 _MOST_JSON = 2**30
 _DTYPES = {
     "BOOL": np.bool_,
@@ -41,32 +42,40 @@ def replaced_directory(target: Path) -> Iterator[Path]:
     An interruption leaves `target` as it was. A directory that is there is replaced
     only when it is a model.
     """
-    target = target.absolute()
+    target = target.resolve()
     check_replaceable(target)
     target.parent.mkdir(parents=True, exist_ok=True)
-    fresh = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    fresh = _new_sibling(target)
     try:
         yield fresh
-        fresh.chmod(0o777 & ~_umask())
         _swap(fresh, target)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
 
 
 def check_replaceable(target: Path) -> None:
-    """Refuse to write over anything that is not a model or an empty directory."""
+    """Refuse what cannot be written to, and to replace anything but a model or nothing."""
     if not target.exists():
+        parent = next(parent for parent in target.absolute().parents if parent.exists())
+        if not (parent.is_dir() and os.access(parent, os.W_OK)):
+            raise ModelError(f"{target} cannot be made: {parent} is not a writable directory")
         return
     if not target.is_dir():
         raise ModelError(f"{target} is a file; give a directory for the model")
-    if any(target.iterdir()) and not (target / MODEL_FILE).is_file():
-        raise ModelError(f"{target} holds something that is not a model; it is not overwritten")
+    others = sorted({path.name for path in target.iterdir()} - {MODEL_FILE, ARRAY_FILE})
+    if others:
+        raise ModelError(
+            f"{target} holds {others[0]!r}, which is no part of a model; it is not replaced"
+        )
+    if any(target.iterdir()):
+        description = read_json(target / MODEL_FILE)
+        if not isinstance(description, dict) or description.get("format") != FORMAT:
+            raise ModelError(f"{target} holds something that is not a model; it is not replaced")
 
 
 def write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> str:
     """Write the arrays; the answer is the file's SHA-256."""
     save_file({name: arrays[name] for name in sorted(arrays)}, path)
-    path.chmod(0o666 & ~_umask())
     return file_hash(path)
 
 
@@ -136,7 +145,7 @@ def _swap(fresh: Path, target: Path) -> None:
     if not target.exists():
         fresh.rename(target)
         return
-    aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
+    aside = _new_sibling(target)
     old = target.rename(aside / target.name)
     try:
         fresh.rename(target)
@@ -147,7 +156,8 @@ def _swap(fresh: Path, target: Path) -> None:
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _new_sibling(target: Path) -> Path:
+    """A new, empty, hidden directory beside `target`, with the usual permissions."""
+    sibling = target.with_name(f".{target.name}.{secrets.token_hex(6)}")
+    sibling.mkdir()
+    return sibling

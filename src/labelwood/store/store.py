@@ -1,5 +1,7 @@
 """Save a fitted model to a directory, and load it again."""
 
+import hashlib
+import json
 import platform
 from importlib.metadata import version
 from pathlib import Path
@@ -12,6 +14,7 @@ from labelwood.errors import ModelError
 from labelwood.store.codec import Encoder, decode_checked
 from labelwood.store.files import (
     ARRAY_FILE,
+    FORMAT,
     MODEL_FILE,
     read_arrays,
     read_json,
@@ -36,9 +39,9 @@ def save(model: BaseEstimator, path: str | Path) -> None:
     with replaced_directory(Path(path)) as directory:
         digest = write_arrays(directory / ARRAY_FILE, encoder.arrays)
         description = {
-            "format": "labelwood-model",
+            "format": FORMAT,
             "format_version": FORMAT_VERSION,
-            "manifest": _manifest(model, digest),
+            "manifest": _manifest(model, digest, _content_hash(content)),
             "model": content,
         }
         write_json(directory / MODEL_FILE, description)
@@ -52,9 +55,11 @@ def load(path: str | Path) -> Any:
     """
     directory = Path(path)
     description = read_description(directory)
-    digest = description["manifest"].get("arrays_sha256")
-    arrays = read_arrays(directory / ARRAY_FILE, digest)
-    model = decode_checked(description.get("model"), arrays, str(directory / MODEL_FILE))
+    manifest, content = description["manifest"], description.get("model")
+    if _content_hash(content) != manifest.get("model_sha256"):
+        raise ModelError(f"{directory / MODEL_FILE} is damaged: it was changed after it was saved")
+    arrays = read_arrays(directory / ARRAY_FILE, manifest.get("arrays_sha256"))
+    model = decode_checked(content, arrays, str(directory / MODEL_FILE))
     if not isinstance(model, BaseEstimator):
         raise ModelError(f"{directory / MODEL_FILE} holds no model")
     return model
@@ -64,7 +69,7 @@ def read_description(path: str | Path) -> dict[str, Any]:
     """The checked content of `model.json`, without the arrays."""
     file = Path(path) / MODEL_FILE
     description = read_json(file)
-    if not isinstance(description, dict) or description.get("format") != "labelwood-model":
+    if not isinstance(description, dict) or description.get("format") != FORMAT:
         raise ModelError(f"{file} does not describe a labelwood model")
     found = description.get("format_version")
     if not isinstance(found, int) or not 1 <= found <= FORMAT_VERSION:
@@ -77,13 +82,19 @@ def read_description(path: str | Path) -> dict[str, Any]:
     return description
 
 
-def _manifest(model: BaseEstimator, digest: str) -> dict[str, Any]:
+def _content_hash(content: object) -> str:
+    canonical = json.dumps(content, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _manifest(model: BaseEstimator, arrays: str, content: str) -> dict[str, Any]:
     packages = ("labelwood", "numpy", "scipy", "scikit-learn", "numba")
     seed = model.get_params().get("random_state")
     if seed is None:
         seed = model.get_params().get("estimator__random_state")
     return {
-        "arrays_sha256": digest,
+        "arrays_sha256": arrays,
+        "model_sha256": content,
         "data_sha256": getattr(model, "data_hash_", None),
         "seed": seed if isinstance(seed, int) else None,
         "versions": {

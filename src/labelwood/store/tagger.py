@@ -1,6 +1,7 @@
 """A learner with all that goes with it: vectoriser, label names, training counts."""
 
 import hashlib
+import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -20,7 +21,7 @@ from labelwood.core.types import CSR
 from labelwood.data.dataset import Dataset
 from labelwood.data.taxonomy import Taxonomy
 from labelwood.data.text import TextVectorizer
-from labelwood.errors import DataError
+from labelwood.errors import DataError, LabelwoodWarning
 from labelwood.metrics.evaluate import Evaluation, evaluate
 from labelwood.metrics.propensity import propensity
 
@@ -68,6 +69,11 @@ class Tagger(BaseEstimator):
 
     def fit(self, dataset: Dataset) -> Self:
         """Vectorise the texts, if that is what they are, and fit the estimator."""
+        if dataset.Y.nnz == 0:
+            raise DataError(
+                f"No point of {dataset.description or 'the data set'} has a label; "
+                "is the column of the labels called something else?"
+            )
         self.vectorizer_: TextVectorizer | None = None
         if dataset.X is None:
             vectorizer = TextVectorizer() if self.vectorizer is None else self.vectorizer
@@ -156,7 +162,8 @@ class Tagger(BaseEstimator):
         }
         check_fitted_attributes(self, {"estimator_": LabelEstimator}, {})
         check_fitted_attributes(self, wanted, {"labels": self.estimator_.classes_.size})
-        if self.label_names_.shape != self.estimator_.classes_.shape:
+        names_fit = self.label_names_.shape == self.estimator_.classes_.shape
+        if not names_fit or self.label_names_.dtype.kind != "U":
             raise DataError("label_names_ must name each label")
         for name, kind in (("vectorizer_", TextVectorizer), ("taxonomy_", Taxonomy)):
             if not isinstance(getattr(self, name), (kind, type(None))):
@@ -171,26 +178,47 @@ class Tagger(BaseEstimator):
         return self.vectorizer_.transform(texts)
 
     def _matched_labels(self, dataset: Dataset) -> tuple[CSR, list[str], int]:
-        """The truth in the model's label order, unseen labels last."""
+        """The truth in the model's label order, unseen labels last.
+
+        Labels of a data set without names are the model's, when there are as many.
+        """
         known = {name: column for column, name in enumerate(self.label_names_.tolist())}
         names = list(known)
         place = np.empty(dataset.n_labels, dtype=np.int64)
         used = np.bincount(dataset.Y.indices, minlength=dataset.n_labels) > 0
-        for column, name in enumerate(_label_names(dataset)):
+        numbered = dataset.label_names is None and dataset.n_labels == len(names)
+        for column, name in enumerate(list(names) if numbered else _label_names(dataset)):
             if name not in known and used[column]:
                 known[name] = len(names)
                 names.append(name)
             place[column] = known.get(name, -1)
+        unseen = len(names) - self.label_names_.size
+        if unseen:
+            _tell_of_unseen(names[-unseen:], int(np.count_nonzero(used)))
         Y = dataset.Y
         matched = make_csr(Y.indptr, place[Y.indices], Y.data, (len(dataset), len(names)))
         matched.sort_indices()
-        return matched, names, len(names) - self.label_names_.size
+        return matched, names, unseen
 
 
 def _label_names(dataset: Dataset) -> Sequence[str]:
     if dataset.label_names is not None:
         return dataset.label_names
     return [str(label) for label in range(dataset.n_labels)]
+
+
+def _tell_of_unseen(unseen: list[str], n_used: int) -> None:
+    if len(unseen) == n_used:
+        raise DataError(
+            f"The model knows none of the labels of the data ({unseen[0]!r}, …); "
+            "are its label names needed to read them?"
+        )
+    warnings.warn(
+        f"{len(unseen)} of {n_used} labels were never seen in training ({unseen[0]!r}, …); "
+        "they can only be missed.",
+        LabelwoodWarning,
+        stacklevel=4,
+    )
 
 
 def _by_name(X: CSR, names: Sequence[str], wanted: np.ndarray) -> CSR:
@@ -200,6 +228,8 @@ def _by_name(X: CSR, names: Sequence[str], wanted: np.ndarray) -> CSR:
     place = {name: column for column, name in enumerate(wanted.tolist())}
     columns = np.array([place.get(name, -1) for name in names], dtype=np.int64)
     kept = columns >= 0
+    if not kept.any():
+        raise DataError(f"The model knows none of the features of the data ({names[0]!r}, …).")
     spread = sp.csr_array(
         (
             np.ones(int(kept.sum()), dtype=np.float32),

@@ -1,0 +1,81 @@
+"""Weights of many labels, feature-major, in blocks of sixteen labels side by side."""
+
+from typing import NamedTuple, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from labelwood.core.lanes import WIDTH
+from labelwood.core.types import CSR, FloatArray, IndexArray, PointerArray
+from labelwood.errors import DataError
+
+
+class Postings(NamedTuple):
+    """For each feature the blocks in which it has a weight.
+
+    Posting q, one of `indptr[f]:indptr[f + 1]` of feature f, belongs to block `blocks[q]`
+    and holds the sixteen weights `weights[16 * q : 16 * q + 16]`. Lane j of block b is the
+    label `lane_labels[16 * b + j]`, or empty when that is −1.
+    """
+
+    indptr: PointerArray
+    blocks: IndexArray
+    weights: FloatArray
+    lane_labels: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, parts: list[tuple[IndexArray, IndexArray, FloatArray]], n_features: int) -> Self:
+        """From the labels, features and weights of each block."""
+        lane_labels = np.full((len(parts), WIDTH), -1, dtype=np.int32)
+        for block, (labels, _, _) in enumerate(parts):
+            lane_labels[block, : labels.size] = labels
+        features = np.concatenate([part[1] for part in parts] or [np.empty(0, dtype=np.uint32)])
+        sizes = [part[1].size for part in parts]
+        blocks = np.repeat(np.arange(len(parts), dtype=np.uint32), sizes)
+        order = np.argsort(features, kind="stable")
+        counts = np.bincount(features, minlength=n_features)
+        weights = np.empty((features.size, WIDTH), dtype=np.float32)
+        place = np.empty_like(order)
+        place[order] = np.arange(order.size)
+        start = 0
+        for size, (_, _, block_weights) in zip(sizes, parts, strict=True):
+            weights[place[start : start + size]] = block_weights.reshape(-1, WIDTH)
+            start += size
+        indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        return cls(indptr, blocks[order], weights.ravel(), lane_labels.ravel())
+
+    def offsets(self, intercepts: FloatArray) -> FloatArray:
+        """The intercept of each lane, zero in empty ones."""
+        filled = self.lane_labels >= 0
+        offsets = np.zeros(self.lane_labels.size, dtype=np.float32)
+        offsets[filled] = intercepts[self.lane_labels[filled]]
+        return offsets
+
+    def to_csr(self, n_labels: int) -> CSR:
+        """The same weights as a matrix of shape (n_features, n_labels)."""
+        features = np.repeat(np.arange(self.indptr.size - 1), np.diff(self.indptr))
+        lanes = self.lane_labels.reshape(-1, WIDTH)[self.blocks]
+        weights = self.weights.reshape(-1, WIDTH)
+        kept = weights != 0
+        rows = np.broadcast_to(features[:, None], kept.shape)[kept]
+        matrix = sp.coo_array(
+            (weights[kept], (rows, lanes[kept])), shape=(self.indptr.size - 1, n_labels)
+        )
+        return sp.csr_array(matrix)
+
+    def check(self, n_features: int, n_labels: int) -> None:
+        """Refuse arrays that would send a kernel out of bounds."""
+        n_blocks, rest = divmod(self.lane_labels.size, WIDTH)
+        if (
+            rest
+            or self.indptr.size != n_features + 1
+            or self.indptr[0] != 0
+            or np.any(np.diff(self.indptr) < 0)
+            or self.indptr[-1] != self.blocks.size
+            or self.weights.size != WIDTH * self.blocks.size
+            or np.any(self.blocks >= n_blocks)
+        ):
+            raise DataError("the postings of the features are inconsistent")
+        if np.any((self.lane_labels < -1) | (self.lane_labels >= n_labels)):
+            raise DataError("lane_labels_ names a label that does not exist")

@@ -1,0 +1,78 @@
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labelwood.errors import ModelError
+from labelwood.store.codec import Decoder, Encoder, decode_checked
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**62), 2**62) | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.lists(inner, max_size=3).map(tuple)
+        | st.dictionaries(st.text("abc_", min_size=1), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(values)
+def test_plain_values_survive_the_codec(value):
+    encoder = Encoder()
+    encoded = json.loads(json.dumps(encoder.encode(value, "x"), allow_nan=False))
+    again = Decoder(encoder.arrays).decode(encoded)
+    assert repr(again) == repr(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.array(["a", "ü", ""]),
+        np.array([], dtype="U1"),
+        np.arange(6, dtype=np.uint64).reshape(2, 3),
+        np.array([True, False]),
+        np.zeros((0, 3), dtype=np.float32),
+    ],
+)
+def test_arrays_survive_the_codec(value):
+    encoder = Encoder()
+    again = Decoder(encoder.arrays).decode(encoder.encode(value, "x"))
+    np.testing.assert_array_equal(again, value)
+    assert again.dtype.kind == value.dtype.kind
+
+
+@pytest.mark.parametrize("value", [object(), np.array([object()]), {1: 2}, {"$x": 1}, b"bytes"])
+def test_what_cannot_be_stored_is_refused_by_name(value):
+    with pytest.raises(ModelError, match="thing"):
+        Encoder().encode(value, "thing")
+
+
+def test_csr_matrices_survive_with_their_shape():
+    matrix = sp.csr_array((np.ones(1, dtype=np.float32), ([2], [5])), shape=(7, 9))
+    encoder = Encoder()
+    again = Decoder(encoder.arrays).decode(encoder.encode(matrix, "m"))
+    assert again.shape == (7, 9)
+    np.testing.assert_array_equal(again.toarray(), matrix.toarray())
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"shape": [7, 3]}, "column index 5, outside 0…2"),
+        ({"shape": [float("inf"), 9]}, "not a valid labelwood model"),
+        ({"shape": [10**30, 9]}, "not a valid labelwood model"),
+        ({"indices": "m.data"}, "no integers"),
+        ({"indices": "gone"}, "'gone' is missing"),
+    ],
+)
+def test_a_broken_matrix_is_refused(change, message):
+    matrix = sp.csr_array((np.ones(1, dtype=np.float32), ([2], [5])), shape=(7, 9))
+    encoder = Encoder()
+    encoded = encoder.encode(matrix, "m")
+    encoded["$csr"].update(change)
+    with pytest.raises(ModelError, match=message):
+        decode_checked(encoded, encoder.arrays, "model.json")
