@@ -32,28 +32,30 @@ bench: $(VENV)/dev.stamp $(PEERS)/peers.stamp ## ratios against the peers, in on
 	$(BIN)/python -m benchmarks $(BENCH)
 
 clean: ## remove what the targets made
-	rm -rf $(VENV) $(PEERS) site .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) site dist labelwood-demo bench-results
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(VENV)/bin/python:
+$(VENV)/venv.stamp:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "labelwood needs Python 3.11 or newer: make PYTHON=/path/to/python3.11"; exit 1; }
 	@echo "setting up $(VENV) (first run only)"
-	@$(PYTHON) -m venv $(VENV) || \
+	@$(PYTHON) -m venv --clear $(VENV) || \
 	  { rm -rf $(VENV); echo "no venv module: install it (on Debian: apt-get install python3-venv)"; exit 1; }
+	@touch $@
 
-$(VENV)/demo.stamp: pyproject.toml | $(VENV)/bin/python
+$(VENV)/demo.stamp: pyproject.toml | $(VENV)/venv.stamp
 	$(PIP) install -e .
 	@touch $@
 
-$(VENV)/dev.stamp: pyproject.toml | $(VENV)/bin/python
+$(VENV)/dev.stamp: pyproject.toml | $(VENV)/venv.stamp
 	$(PIP) install -e '.[dev]'
 	@touch $@ $(VENV)/demo.stamp
 
 # The peers pin old libraries, so they live apart; PECOS's linear part needs none of its
 # deep-learning dependencies.
-$(PEERS)/peers.stamp: benchmarks/peers.txt | $(VENV)/bin/python
-	@$(PYTHON) -m venv $(PEERS)
+$(PEERS)/peers.stamp: benchmarks/peers.txt | $(VENV)/venv.stamp
+	@$(PYTHON) -m venv --clear $(PEERS)
 	$(PEERS)/bin/python -m pip --disable-pip-version-check --quiet install -r benchmarks/peers.txt
 	$(PEERS)/bin/python -m pip --disable-pip-version-check --quiet install --no-deps 'libpecos>=1.2'
 	@touch $@

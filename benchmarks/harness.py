@@ -20,13 +20,13 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PEERS = ROOT / ".venv-peers" / "bin" / "python"
 THREADS = 2
-SHARED_DATA = ROOT.parent / "shared" / "data"
+SHARED_DATA = Path(os.environ.get("LABELWOOD_DATA", ROOT.parent / "shared" / "data"))
 
 
 class DataMissingError(Exception):
@@ -35,11 +35,10 @@ class DataMissingError(Exception):
 
 @dataclass
 class Timer:
-    """Seconds and memory of the `with timer:` part of a contestant."""
+    """Seconds and memory of the `with timer.measure():` part of a contestant."""
 
     seconds: float = 0.0
     peak_mb: float = float("nan")
-    _before: float = field(default=0.0, repr=False)
 
     @contextmanager
     def measure(self):

@@ -1,4 +1,7 @@
+import gzip
 import json
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -7,8 +10,10 @@ import pytest
 from typer.testing import CliRunner
 
 import labelwood
+from labelwood import save_dataset, synthetic
 from labelwood.cli import main as main_module
 from labelwood.cli.main import app
+from labelwood.cli.source import in_options
 
 DOCUMENTS = [
     {"id": f"d{i}", "text": text, "labels": labels}
@@ -37,7 +42,8 @@ def run(*arguments, code=0, stdin=None):
 def run_apart(*arguments, **options):
     """The command line as a user has it: a process of its own."""
     command = [sys.executable, "-m", "labelwood", *(str(one) for one in arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+    options.setdefault("encoding", "utf-8")
+    return subprocess.run(command, capture_output=True, check=False, **options)
 
 
 @pytest.fixture(scope="module")
@@ -160,7 +166,7 @@ def test_errors_warnings_and_versions_look_right_from_outside(tmp_path):
     assert len(wrong.stderr.splitlines()) == 1
     assert run_apart("--version").stdout == f"labelwood {labelwood.__version__}\n"
     (tmp_path / "a.txt").write_text("2 2 2\n0 0:1\n0 1:1\n")
-    trained = run_apart("train", "a.txt", "-o", "m", "--quiet", cwd=tmp_path)
+    trained = run_apart("train", "a.txt", "-o", "m", cwd=tmp_path)
     assert trained.returncode == 0
     assert "labelwood: warning: 1 of 2 labels have no point" in trained.stderr
 
@@ -172,6 +178,67 @@ def test_a_closed_pipe_is_no_error(model, documents):
     assert b"Traceback" not in process.stderr.read()
     process.stderr.close()
     assert process.wait() in (0, 1)
+
+
+def test_converting_to_standard_output_prints_the_data_and_nothing_else(documents, tmp_path):
+    converted = run_apart("convert", documents, "-", "--to", "jsonl")
+    assert len(converted.stdout.splitlines()) == len(DOCUMENTS)
+    assert "written to -" in converted.stderr
+
+
+def test_the_file_that_is_read_is_not_written_over(model, documents, tmp_path):
+    copy = tmp_path / "docs.jsonl"
+    copy.write_bytes(documents.read_bytes())
+    for arguments in (["predict", model, copy, "-o", copy], ["convert", copy, copy]):
+        done = run_apart(*arguments)
+        assert done.returncode == 2
+        assert "is the file that is read" in done.stderr
+    assert copy.read_bytes() == documents.read_bytes()
+
+
+def test_predictions_are_compressed_when_their_file_is_called_so(model, documents, tmp_path):
+    run("predict", model, documents, "-o", tmp_path / "out.jsonl.gz")
+    with gzip.open(tmp_path / "out.jsonl.gz", "rt", encoding="utf-8") as file:
+        assert len(file.readlines()) == len(DOCUMENTS)
+
+
+def test_names_in_every_script_are_printed_whatever_the_locale(tmp_path):
+    line = json.dumps({"text": "neko neko", "labels": ["猫"]})
+    (tmp_path / "cats.jsonl").write_text((line + "\n") * 4)
+    environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+    run_apart("train", "cats.jsonl", "-o", "m", cwd=tmp_path)
+    done = run_apart("predict", "m", "cats.jsonl", cwd=tmp_path, env=environment, encoding="utf-8")
+    assert done.returncode == 0
+    assert "猫" in done.stdout
+
+
+def test_no_threads_are_refused(documents, tmp_path):
+    done = run_apart("train", documents, "-o", tmp_path / "m", "-j", "0")
+    assert done.returncode == 2
+    assert "0 threads can do nothing" in done.stderr
+
+
+def test_messages_speak_of_options():
+    assert in_options("try one_based=True") == "try --one-based"
+    assert in_options("missing='zero' reads it") == "--missing 'zero' reads it"
+    assert in_options("is read with n_features=7).") == "is read with --n-features 7)."
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_an_interruption_leaves_nothing_and_is_told_by_the_exit_code(jobs, tmp_path):
+    made = synthetic(20_000, 5_000, 2_000, n_test=1, random_state=0)
+    save_dataset(made.train, tmp_path / "train.txt")
+    arguments = [sys.executable, "-m", "labelwood", "train", "train.txt", "-o", "m", "-j", jobs]
+    process = subprocess.Popen(
+        arguments, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    process.stdout.readline()  # the data have been read, training begins
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"Traceback" not in error
+    assert [path.name for path in tmp_path.iterdir()] == ["train.txt"]
 
 
 def seconds_of(*command):

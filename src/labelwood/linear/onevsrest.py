@@ -1,25 +1,17 @@
-"""One linear decision for each label, against all other points, by working sets.
-
-Labels are trained sixteen at a time (`core.lanes`), grouped so that they want to look at
-the same rows. A block starts from its positives and some random rows, is solved, scores
-all rows, takes in those that come too close to its positives, and is solved again.
-"""
+"""One linear decision for each label, against all other points (see `workingsets`)."""
 
 import warnings
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from labelwood.core.estimator import FittedAttributes, LabelEstimator
-from labelwood.core.lanes import WIDTH
 from labelwood.core.memory import require_memory
 from labelwood.core.parallel import parallel
 from labelwood.core.params import N_JOBS, RANDOM_STATE, Boolean, Constraints, Integer, Real
-from labelwood.core.random import kernel_states
 from labelwood.core.sparse import (
-    CSRArrays,
     csr_arrays,
     make_csr,
     row_blocks,
@@ -27,12 +19,11 @@ from labelwood.core.sparse import (
     unit_rows,
 )
 from labelwood.core.topk import TopK
-from labelwood.core.types import CSR, AnyArray, DoubleArray, FloatArray, IndexArray
+from labelwood.core.types import CSR, AnyArray, FloatArray
 from labelwood.errors import LabelwoodWarning
 from labelwood.linear import _onevsrest_kernels
-from labelwood.linear.l2svm import row_norms
-from labelwood.linear.labelgroups import group_labels
 from labelwood.linear.postings import Postings
+from labelwood.linear.workingsets import Block, Settings, train_labels
 
 _NO_THRESHOLD = -1e30
 
@@ -169,49 +160,20 @@ class OneVsRestSVM(LabelEstimator):
                 LabelwoodWarning,
                 stacklevel=2,
             )
-        blocks = self._train(self._scaled(matrix), Y, trained)
+        blocks = train_labels(
+            self._scaled(matrix),
+            Y,
+            trained,
+            np.full(n_labels, float(self.C)),
+            Settings(*(getattr(self, name) for name in Settings._fields)),
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+        )
         self._assemble(blocks, n_labels)
         self._say_why_it_stopped(blocks)
         return self
 
-    def _train(self, matrix: CSR, Y: CSR, labels: IndexArray) -> "list[_Block]":
-        X, features = _compact(matrix)
-        members = csr_arrays(sp.csr_array(Y.T))
-        norms = row_norms(X, self.bias)
-        cost = np.full(Y.shape[1], float(self.C))
-        groups = group_labels(X, members, features.size, labels, WIDTH) if labels.size else []
-        states = kernel_states(self.random_state, len(groups))
-
-        def train(block: int) -> _Block:
-            W = np.zeros((features.size + 1) * WIDTH, dtype=np.float32)
-            report = np.zeros(2 * WIDTH)
-            group = groups[block]
-            outcome = _onevsrest_kernels.train_block(
-                X,
-                norms,
-                members,
-                group,
-                cost,
-                cost,
-                np.float32(self.bias),
-                self.tol,
-                self.max_iter,
-                self.n_negatives,
-                self.slack,
-                self.violators,
-                self.max_rounds,
-                states[block],
-                W,
-                report,
-            )
-            kept, weights = _onevsrest_kernels.prune_block(W, group.size, self.prune_below)
-            intercepts = W[-WIDTH:][: group.size] * np.float32(self.bias)
-            values = report.reshape(WIDTH, 2)[: group.size]
-            return _Block(group, features[kept], weights, intercepts, values, *outcome)
-
-        return _in_memory(train, groups, self.n_jobs)
-
-    def _assemble(self, blocks: "list[_Block]", n_labels: int) -> None:
+    def _assemble(self, blocks: list[Block], n_labels: int) -> None:
         """Put the blocks together, feature-major, and what is told of each label."""
         postings = Postings.of(
             [(block.labels, block.features, block.weights) for block in blocks],
@@ -233,7 +195,7 @@ class OneVsRestSVM(LabelEstimator):
             self.n_rounds_[block.labels] = block.n_rounds
             self.n_working_[block.labels] = block.n_working
 
-    def _say_why_it_stopped(self, blocks: "list[_Block]") -> None:
+    def _say_why_it_stopped(self, blocks: list[Block]) -> None:
         unsolved = sum(block.labels.size for block in blocks if not block.solved)
         unfinished = sum(block.labels.size for block in blocks if not block.enough)
         self.stop_reason_ = "tolerance met for every label"
@@ -296,51 +258,3 @@ class OneVsRestSVM(LabelEstimator):
         scores = sp.vstack(parallel(score, row_blocks(X), n_jobs=self.n_jobs), format="csr")
         scores.sort_indices()
         return scores
-
-
-class _Block(NamedTuple):
-    """The decisions of a block of labels, and what is told of them."""
-
-    labels: IndexArray
-    features: IndexArray
-    weights: FloatArray
-    intercepts: FloatArray
-    values: DoubleArray
-    n_iter: int
-    n_rounds: int
-    n_working: int
-    solved: bool
-    enough: bool
-
-
-def _compact(matrix: CSR) -> tuple[CSRArrays, IndexArray]:
-    """The matrix without unused columns, the commonest first, and which they were.
-
-    Sixteen weights of a feature fill a cache line; those that are used most stay close.
-    """
-    counts = np.bincount(matrix.indices, minlength=matrix.shape[1])
-    features = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)].astype(np.uint32)
-    place = np.zeros(matrix.shape[1], dtype=np.uint32)
-    place[features] = np.arange(features.size, dtype=np.uint32)
-    indptr, indices, data = csr_arrays(matrix)
-    return CSRArrays(indptr, place[indices], data), features
-
-
-def _in_memory(train: Any, groups: list[AnyArray], n_jobs: int | None) -> list[_Block]:
-    """Train all groups, after a few that tell how large the model will be."""
-    n = len(groups)
-    pilots = sorted({0, n // 2, n - 1}) if n > 3 else []
-    done = {block: train(block) for block in pilots}
-    if done:
-        mean = sum(block.weights.nbytes for block in done.values()) / len(done)
-        require_memory(int(2.2 * mean * n), f"a model of {n} blocks of labels", "raise prune_below")
-    todo = [block for block in range(n) if block not in done]
-    results = parallel(
-        train,
-        todo,
-        n_jobs=n_jobs,
-        description="training labels",
-        weights=[groups[block].size for block in todo],
-    )
-    done.update(zip(todo, results, strict=True))
-    return [done[block] for block in range(n)]

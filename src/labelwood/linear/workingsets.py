@@ -1,0 +1,154 @@
+"""Decisions for many labels by working sets: sixteen labels at a time, on threads.
+
+Labels are grouped so that those of a block want to look at the same rows. A block starts
+from its positives and some random rows, is solved, scores all rows, takes in those that
+come too close to its positives, and is solved again, until hardly any row does.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from labelwood.core.lanes import WIDTH
+from labelwood.core.memory import require_memory
+from labelwood.core.parallel import parallel
+from labelwood.core.random import kernel_states
+from labelwood.core.sparse import CSRArrays, csr_arrays
+from labelwood.core.types import CSR, DoubleArray, FloatArray, IndexArray
+from labelwood.linear import _onevsrest_kernels as kernels
+from labelwood.linear.l2svm import row_norms
+from labelwood.linear.labelgroups import group_labels
+
+
+class Settings(NamedTuple):
+    """What `OneVsRestSVM` calls by the same names."""
+
+    bias: float
+    tol: float
+    max_iter: int
+    n_negatives: int
+    slack: float
+    violators: float
+    max_rounds: int
+    prune_below: float
+
+
+class Block(NamedTuple):
+    """The decisions of at most sixteen labels, and what is told of them.
+
+    `weights` holds sixteen numbers for each of `features`; `values` holds objective and
+    duality gap of each label.
+    """
+
+    labels: IndexArray
+    features: IndexArray
+    weights: FloatArray
+    intercepts: FloatArray
+    values: DoubleArray
+    n_iter: int
+    n_rounds: int
+    n_working: int
+    solved: bool
+    enough: bool
+
+
+class _Problem(NamedTuple):
+    """What all blocks share; `features` are the columns that X was made of."""
+
+    X: CSRArrays
+    features: IndexArray
+    norms: FloatArray
+    members: CSRArrays
+    cost: DoubleArray
+
+
+def train_labels(
+    X: CSR,
+    Y: CSR,
+    labels: IndexArray,
+    cost: DoubleArray,
+    settings: Settings,
+    *,
+    random_state: object,
+    n_jobs: int | None,
+) -> list[Block]:
+    """Decisions for the columns `labels` of Y; `cost` is the C of each column."""
+    if labels.size == 0:
+        return []
+    arrays, features = _compact(X)
+    norms = row_norms(arrays, settings.bias)
+    problem = _Problem(arrays, features, norms, csr_arrays(sp.csr_array(Y.T)), cost)
+    groups = group_labels(arrays, problem.members, features.size, labels, WIDTH)
+    states = kernel_states(random_state, len(groups))
+
+    def train(block: int) -> Block:
+        return _train_block(problem, groups[block], settings, states[block])
+
+    done = _pilots(train, len(groups))
+    todo = [block for block in range(len(groups)) if block not in done]
+    results = parallel(
+        train,
+        todo,
+        n_jobs=n_jobs,
+        description="training labels",
+        weights=[groups[block].size for block in todo],
+    )
+    done.update(zip(todo, results, strict=True))
+    return [done[block] for block in range(len(groups))]
+
+
+def _train_block(
+    problem: _Problem, labels: IndexArray, settings: Settings, state: np.ndarray
+) -> Block:
+    W = np.zeros((problem.features.size + 1) * WIDTH, dtype=np.float32)
+    report = np.zeros(2 * WIDTH)
+    outcome = kernels.train_block(
+        problem.X,
+        problem.norms,
+        problem.members,
+        labels,
+        problem.cost,
+        problem.cost,
+        np.float32(settings.bias),
+        settings.tol,
+        settings.max_iter,
+        settings.n_negatives,
+        settings.slack,
+        settings.violators,
+        settings.max_rounds,
+        state.copy(),
+        W,
+        report,
+    )
+    kept, weights = kernels.prune_block(W, labels.size, settings.prune_below)
+    intercepts = W[-WIDTH:][: labels.size] * np.float32(settings.bias)
+    values = report.reshape(WIDTH, 2)[: labels.size]
+    return Block(labels, problem.features[kept], weights, intercepts, values, *outcome)
+
+
+def _compact(matrix: CSR) -> tuple[CSRArrays, IndexArray]:
+    """The matrix without unused columns, the commonest first, and which they were.
+
+    Sixteen weights of a feature fill a cache line; those that are used most stay close.
+    """
+    counts = np.bincount(matrix.indices, minlength=matrix.shape[1])
+    features = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)].astype(np.uint32)
+    place = np.zeros(matrix.shape[1], dtype=np.uint32)
+    place[features] = np.arange(features.size, dtype=np.uint32)
+    indptr, indices, data = csr_arrays(matrix)
+    return CSRArrays(indptr, place[indices], data), features
+
+
+def _pilots(train: Callable[[int], Block], n_blocks: int) -> dict[int, Block]:
+    """A few blocks trained first: they tell whether the whole model will fit into memory."""
+    if n_blocks <= 3:
+        return {}
+    done = {block: train(block) for block in (0, n_blocks // 2, n_blocks - 1)}
+    mean = sum(block.weights.nbytes for block in done.values()) / len(done)
+    # All blocks are held twice while they are put together.
+    require_memory(
+        int(2.2 * mean * n_blocks), f"a model of {n_blocks} blocks of labels", "raise prune_below"
+    )
+    return done
