@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.harness import ROOT, THREADS, run_benchmark
 
-BENCHMARKS = ("xmc", "onevsrest")
+BENCHMARKS = ("xmc", "onevsrest", "eurlex")
 
 
 def main() -> None:

@@ -85,7 +85,9 @@ def run_benchmark(name: str) -> dict[str, object]:
 def _run_apart(name: str, contestant: str, interpreter: Path, folder: str) -> dict[str, float]:
     command = [str(interpreter), "-m", "benchmarks.harness", name, contestant, folder]
     environment = {**os.environ, "OMP_NUM_THREADS": str(THREADS)}
-    done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, check=True)
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False)
+    if done.returncode:
+        sys.exit(f"{contestant} failed:\n{done.stderr.decode(errors='replace')[-2000:]}")
     return json.loads(done.stdout.decode().splitlines()[-1])
 
 

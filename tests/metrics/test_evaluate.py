@@ -65,16 +65,6 @@ def test_intervals_hold_their_figure_and_narrow_with_more_points() -> None:
             assert wide.low <= narrow.low <= one.value <= narrow.high <= wide.high
 
 
-def test_max_labels_narrows_the_intervals_that_depend_on_it() -> None:
-    wide = metrics.evaluate(TRUE, labels=GUESS, propensity=P, n_bootstrap=0)
-    narrow = metrics.evaluate(TRUE, labels=GUESS, propensity=P, n_bootstrap=0, max_labels=5)
-    for name in ("Hamming", "PS-Hamming", "F1 micro"):
-        one, other = wide.figure(name).guaranteed, narrow.figure(name).guaranteed
-        assert one is not None
-        assert other is not None
-        assert other.high - other.low < one.high - one.low
-
-
 def test_the_same_seed_gives_the_same_evaluation() -> None:
     first, again = (metrics.evaluate(TRUE, TOP, random_state=3).to_json() for _ in range(2))
     assert first == again
@@ -166,7 +156,6 @@ def test_a_sparse_matrix_of_scores_is_ranked_as_its_topk() -> None:
         ({"ranking": TOP, "ks": [6]}, "holds 5 labels a point and k is 6"),
         ({"ranking": TopK([[0]], [[1]]), "ks": [1]}, "1 points and 6 labels, Y_true of 80"),
         ({"labels": GUESS[:10]}, r"one shape. Got \(80, 6\) and \(10, 6\)"),
-        ({"labels": GUESS, "max_labels": 1}, "labels where max_labels is 1"),
     ],
 )
 def test_what_cannot_be_evaluated_is_refused(arguments: dict[str, object], message: str) -> None:

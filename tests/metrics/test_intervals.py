@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from labelwood import metrics
 from labelwood.errors import DataError, ParameterError
+from labelwood.metrics import PerPoint
 
 SHARES = st.lists(st.floats(0, 1), min_size=2, max_size=30)
 
@@ -17,9 +18,9 @@ def test_the_radius_of_theorem_4_3_by_hand() -> None:
     assert metrics.concentration_radius(rho=3, L_bar=2, n=50, delta=0.1) == pytest.approx(expected)
 
 
-def test_hoeffding_takes_the_range_of_each_value_into_account() -> None:
-    radius = sqrt((1**2 + 3**2 + 0**2) / 3 * log(2 / 0.05) / (2 * 3))
-    low, high = metrics.hoeffding_interval([1, 2, 0], [1, 3, 0], 0.05)
+def test_hoeffding_by_hand() -> None:
+    radius = 2 * sqrt(log(2 / 0.05) / (2 * 3))
+    low, high = metrics.hoeffding_interval([1, 2, 0], 2, 0.05)
     assert (low, high) == pytest.approx((1 - radius, 1 + radius))
 
 
@@ -43,7 +44,7 @@ def test_bernstein_beats_hoeffding_when_values_vary_little() -> None:
 def test_the_guaranteed_interval_is_what_both_leave_at_half_the_risk(
     values: list[float], delta: float
 ) -> None:
-    ours = metrics.guaranteed_interval(values, 1, 1, delta)
+    ours = metrics.guaranteed_interval(values, 1, delta)
     one = metrics.hoeffding_interval(values, 1, delta / 2)
     other = metrics.bernstein_interval(values, 1, delta / 2)
     assert ours == (max(one.low, other.low), min(one.high, other.high))
@@ -139,7 +140,7 @@ def coverage(n: int, repeats: int, seed: int) -> tuple[float, float]:
     for repeat in range(repeats):
         drawn = rng.integers(top.size, size=n)
         a, b = top[drawn], bottom[drawn]
-        sure = metrics.guaranteed_interval(a, 12.0, 12.0, 0.05, denominator=b)
+        sure = metrics.guaranteed_interval(a, 12.0, 0.05, denominator=b)
         resampled = metrics.bootstrap_interval(
             a, 0.05, denominator=b, n_bootstrap=300, random_state=repeat
         )
@@ -183,9 +184,9 @@ def test_values_that_make_no_mean_are_refused(
     values: object, denominator: object, message: str
 ) -> None:
     for interval in (
-        partial(metrics.hoeffding_interval, width=1, delta=0.1),
+        partial(metrics.hoeffding_interval, span=1, delta=0.1),
         partial(metrics.bernstein_interval, span=1, delta=0.1),
-        partial(metrics.guaranteed_interval, width=1, span=1, delta=0.1),
+        partial(metrics.guaranteed_interval, span=1, delta=0.1),
         partial(metrics.bootstrap_interval, delta=0.1),
     ):
         with pytest.raises(DataError, match=message):
@@ -198,7 +199,7 @@ def test_delta_must_lie_between_zero_and_one(delta: float) -> None:
         partial(metrics.concentration_radius, 1, 1, 1),
         partial(metrics.hoeffding_interval, [1.0], 1),
         partial(metrics.bernstein_interval, [1.0], 1),
-        partial(metrics.guaranteed_interval, [1.0], 1, 1),
+        partial(metrics.guaranteed_interval, [1.0], 1),
         partial(metrics.bootstrap_interval, [1.0]),
     ):
         with pytest.raises(ParameterError, match="'delta' parameter"):
@@ -218,8 +219,19 @@ def test_the_bootstrap_refuses_parameters_outside_their_range(name: str, value: 
         metrics.bootstrap_interval([1.0], 0.1, **{name: value})  # type: ignore[arg-type]
 
 
-def test_a_negative_width_or_span_is_refused() -> None:
-    with pytest.raises(ParameterError, match="'span' parameter of bernstein_interval"):
-        metrics.bernstein_interval([1.0, 2.0], -1, 0.1)
-    with pytest.raises(DataError, match="width must be finite and not negative"):
-        metrics.hoeffding_interval([1.0, 2.0], [1, -1], 0.1)
+@pytest.mark.parametrize("span", [-1, np.inf, np.nan])
+def test_a_span_that_is_negative_or_without_end_is_refused(span: float) -> None:
+    for interval in (metrics.hoeffding_interval, metrics.bernstein_interval):
+        with pytest.raises(ParameterError, match=f"'span' parameter of {interval.__name__}"):
+            interval([1.0, 2.0], span, 0.1)
+
+
+def test_a_guaranteed_interval_stays_within_the_limits_of_its_metric() -> None:
+    assert PerPoint.mean(np.array([0.0, 1.0, 1.0])).guaranteed(0.05) == (0, 1)
+    assert PerPoint.mean(np.zeros(3), span=0.0).guaranteed(0.05) == (0, 0)
+
+
+def test_a_ratio_of_nothing_to_nothing_is_one_and_its_interval_everything() -> None:
+    nothing = PerPoint(np.zeros(3), np.zeros(3), span=1.0)
+    assert nothing.value == 1
+    assert nothing.guaranteed(0.05) == (0, 1)

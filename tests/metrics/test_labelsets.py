@@ -108,8 +108,3 @@ def test_no_points_are_refused() -> None:
 def test_an_unknown_average_is_refused() -> None:
     with pytest.raises(ParameterError, match="'average' parameter of f1_score must be one of"):
         metrics.f1_score(TRUE, PREDICTED, "weighted")
-
-
-def test_more_labels_than_max_labels_are_refused() -> None:
-    with pytest.raises(DataError, match="Point 0 has 2 labels where max_labels is 1"):
-        metrics.matched_sets(TRUE, PREDICTED, max_labels=1)

@@ -1,4 +1,4 @@
-"""What the theorems on missing labels (seed 003, th. 4.1–4.4) promise, and what not.
+"""What theorems 4.1–4.4 of Jain, Prabhu and Varma (KDD 2016) promise, and what not.
 
 Expectations are exact, over every set of labels that could be observed, wherever
 that is possible; one simulation shows the same at work on many points.
@@ -91,6 +91,18 @@ def test_4_3_fails_when_rho_is_taken_over_the_observed_pairs_only() -> None:
     assert metrics.concentration_radius(1 / p, 1, n, delta) > 1
 
 
+def test_4_3_fails_for_points_drawn_anew_when_l_bar_is_taken_over_those_at_hand() -> None:
+    # One point in a hundred can have a label, has it, and loses 1; the others lose nothing.
+    chance, n, delta = 0.01, 100, 0.05
+    drawn = np.arange(n + 1)
+    deviation = np.abs(drawn / n - chance)
+    at_hand = [metrics.concentration_radius(1, np.sqrt(m / n), n, delta) for m in drawn]
+    known_before = metrics.concentration_radius(1, 1, n, delta)
+    chances = binom.pmf(drawn, n, chance)
+    assert chances[deviation <= at_hand].sum() < 0.65
+    assert chances[deviation <= known_before].sum() > 0.95
+
+
 @given(st.data())
 def test_4_4_the_hamming_estimate_is_unbiased(data: st.DataObject) -> None:
     bits = st.lists(st.integers(0, 1), min_size=3, max_size=3)
@@ -127,8 +139,8 @@ def test_4_4_the_range_is_twice_that_when_the_truth_is_random_too() -> None:
 
     Y = sp.csr_array(np.array([[1, 0]] * 100 + [[0, 1]] * 100, dtype=np.float32))
     guess = sp.csr_array(np.tile(np.array([[1, 0]], dtype=np.float32), (n, 1)))
-    ours = metrics.matched_sets(Y, guess, max_labels=1).propensity_hamming([1, 1])
-    assert 2 * ours.width.max() == 2  # per label; the theorem counts wrong labels
+    ours = metrics.matched_sets(Y, guess).propensity_hamming([1, 1])
+    assert 2 * ours.span == 2  # ours is a share of the two labels; the theorem counts them
 
 
 def complete_data(n: int, seed: int) -> tuple[np.ndarray, TopK, np.ndarray]:

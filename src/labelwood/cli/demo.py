@@ -33,20 +33,22 @@ def demo(
     """Build a corpus of Python docstrings, train, evaluate, and tag three unseen documents."""
     from labelwood.cli.learners import make_tagger
     from labelwood.data.corpora.pydocs import pydocs
-    from labelwood.data.load import save_dataset
+    from labelwood.data.load import load_dataset, save_dataset
     from labelwood.data.split import split
     from labelwood.store.store import save
 
     output.mkdir(parents=True, exist_ok=True)
     with options.remarks(quiet):
-        train, test = split(pydocs(), test_size=0.2, random_state=seed)
+        parts = split(pydocs(), test_size=0.2, random_state=seed)
+        for part, name in zip(parts, ("train.jsonl", "test.jsonl"), strict=True):
+            save_dataset(part, output / name)
+        # From the files, so that `labelwood train` on them gives the same model.
+        train, test = (load_dataset(output / name) for name in ("train.jsonl", "test.jsonl"))
         tagger = make_tagger("onevsrest", [], seed=seed, jobs=jobs)
         start = time.perf_counter()
         tagger.fit(train)
         seconds = time.perf_counter() - start
         evaluation = tagger.evaluate(test, random_state=seed)
-    save_dataset(train, output / "train.jsonl")
-    save_dataset(test, output / "test.jsonl")
     save(tagger, output / "model")
     (output / "evaluation.json").write_text(evaluation.to_json() + "\n", encoding="utf-8")
     evaluation.write_per_label_csv(output / "per-label.csv")

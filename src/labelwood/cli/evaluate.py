@@ -25,7 +25,7 @@ def evaluate(
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Measure a model on labelled data: every figure with its intervals."""
+    """Measure a model on labelled data, with intervals beside the figures."""
     ranks = _ranks(ks)
     with options.remarks(quiet):
         tagger = options.read_tagger(model, jobs)

@@ -5,6 +5,7 @@ from labelwood.metrics.evaluation import Evaluation, Figure
 from labelwood.metrics.hierarchical import any_wrong_loss, closed_sets, hierarchical_f1
 from labelwood.metrics.intervals import (
     Interval,
+    PerPoint,
     bernstein_interval,
     bootstrap_interval,
     bootstrap_replicates,
@@ -21,7 +22,6 @@ from labelwood.metrics.labelsets import (
     subset_loss,
 )
 from labelwood.metrics.per_label import PerLabel
-from labelwood.metrics.perpoint import PerPoint
 from labelwood.metrics.propensity import check_propensity, propensity
 from labelwood.metrics.topk import (
     RankedHits,

@@ -1,10 +1,9 @@
-"""All metrics of one prediction, each with its intervals."""
+"""All metrics of one prediction, with their intervals."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse as sp
 
 from labelwood.core.params import RANDOM_STATE, Integer, Real, check_parameter
 from labelwood.core.topk import TopK
@@ -13,10 +12,13 @@ from labelwood.errors import DataError, ParameterError
 from labelwood.metrics._inputs import check_truth, require_labels
 from labelwood.metrics.evaluation import Evaluation, Figure
 from labelwood.metrics.hierarchical import closed_sets
-from labelwood.metrics.intervals import bootstrap_replicates, percentile_interval, ratio
+from labelwood.metrics.intervals import (
+    PerPoint,
+    bootstrap_replicates,
+    percentile_interval,
+    ratio,
+)
 from labelwood.metrics.labelsets import MatchedSets, matched_sets
-from labelwood.metrics.per_label import PerLabel
-from labelwood.metrics.perpoint import PerPoint
 from labelwood.metrics.propensity import check_propensity
 from labelwood.metrics.topk import RankedHits, ranked_hits
 
@@ -35,7 +37,6 @@ def evaluate(
     ks: Sequence[int] = (1, 3, 5),
     taxonomy: "Taxonomy | None" = None,
     label_names: Sequence[str] | None = None,
-    max_labels: int | None = None,
     delta: float = 0.05,
     n_bootstrap: int = 1000,
     random_state: object = 0,
@@ -58,9 +59,6 @@ def evaluate(
     taxonomy : Taxonomy, optional
     label_names : sequence of str, optional
         For the table of labels.
-    max_labels : int, optional
-        The most labels that a point can have: narrows the guaranteed intervals of
-        Hamming, PS-Hamming and micro F1.
     delta : float
         Each interval is meant to miss with this probability.
     n_bootstrap : int
@@ -95,10 +93,12 @@ def evaluate(
         ks = _check_ks(ks)
         hits = ranked_hits(Y, ranking, ks[-1], p)
         metrics |= _ranking_metrics(hits, ks)
-        shown = _indicator(hits, Y.shape[1]) if labels is None else labels
+        if labels is None:
+            ones = np.ones_like(hits.labels, dtype=np.float32)
+            shown = TopK(hits.labels, ones).to_csr(Y.shape[1])
     elif labels is None:
         raise DataError("There is nothing to evaluate: give a ranking, label sets, or both.")
-    sets = matched_sets(Y, shown, max_labels)
+    sets = matched_sets(Y, shown)
     if labels is not None:
         metrics |= _set_metrics(sets, p)
     if taxonomy is not None:
@@ -109,7 +109,7 @@ def evaluate(
         n_labels=Y.shape[1],
         n_unlabelled=int(np.count_nonzero(np.diff(Y.indptr) == 0)),
         delta=float(delta),
-        per_label=PerLabel.of(sets.true, sets.predicted, sets.common, names, p),
+        per_label=sets.per_label(names, p),
     )
 
 
@@ -191,11 +191,3 @@ def _label_names(
     if len(label_names) != n_labels:
         raise DataError(f"label_names has {len(label_names)} entries, Y_true {n_labels} labels.")
     return label_names
-
-
-def _indicator(hits: RankedHits, n_labels: int) -> CSR:
-    """Everything that was ranked, as label sets."""
-    there = hits.labels >= 0
-    indptr = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
-    data = np.ones(indptr[-1], dtype=np.float32)
-    return sp.csr_array((data, hits.labels[there], indptr), shape=(len(there), n_labels))

@@ -39,8 +39,10 @@ def hierarchical_f1(Y_true: object, Y_pred: object, taxonomy: "Taxonomy") -> flo
 def any_wrong_loss(Y_true: object, Y_pred: object, taxonomy: "Taxonomy") -> float:
     """The share of points with at least one label of the taxonomy wrong.
 
-    The loss P(∃i: ŷ_i ≠ V_i) of Cesa-Bianchi, Conconi and Gentile (2004; seed 000), whose
-    multilabels are closed by definition: the subset 0/1 loss of the closed sets.
+    The loss P(∃i: ŷ_i ≠ V_i) whose regret theorem 1 of Cesa-Bianchi, Conconi and Gentile,
+    "Regret Bounds for Hierarchical Classification with Linear-Threshold Functions", COLT
+    2004, bounds. Multilabels are closed there by definition, so that it is the subset 0/1
+    loss of the closed sets.
 
     Examples
     --------

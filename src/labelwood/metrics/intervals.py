@@ -1,11 +1,12 @@
 """Intervals for a mean, or a ratio of two means, over independent points.
 
-All of them assume that the points are independent and that what is measured on
-each was fixed beforehand: the predictions must not have seen the test labels, nor
-may the model have been chosen by them. A mean is a ratio with denominator one.
+All of them assume that the points are independent draws of one kind and that what is
+measured on each was fixed beforehand: the predictions must not have seen the test labels,
+nor may the model have been chosen by them. A mean is a ratio with denominator one.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +31,9 @@ class Interval(NamedTuple):
 def concentration_radius(rho: float, L_bar: float, n: int, delta: float) -> float:
     """Half the width of the interval ρ L̄ √(ln(2/δ) / 2n) for losses with missing labels.
 
-    Jain, Prabhu and Varma (2016), th. 4.3 and 4.4 of the supplement (seed 003).
+    Theorems 4.3 and 4.4 in the supplement of Jain, Prabhu and Varma, "Extreme Multi-label
+    Loss Functions for Recommendation, Tagging, Ranking & Other Missing Label Applications",
+    KDD 2016.
 
     Parameters
     ----------
@@ -47,6 +50,9 @@ def concentration_radius(rho: float, L_bar: float, n: int, delta: float) -> floa
 
     Notes
     -----
+    The theorem takes points and predictions as given: it is about the expected loss at these
+    very points. To speak of points drawn anew, ρ and L̄ must be limits known before the draw.
+
     For losses that are never negative, L*_i may be the largest number of labels that
     point i can have at once. For the signed loss of th. 4.4 that holds only when the
     complete truth is fixed and nothing but its observation is random; when the truth is
@@ -65,16 +71,16 @@ def concentration_radius(rho: float, L_bar: float, n: int, delta: float) -> floa
 
 
 def hoeffding_interval(
-    values: ArrayLike, width: ArrayLike, delta: float, *, denominator: ArrayLike | None = None
+    values: ArrayLike, span: float, delta: float, *, denominator: ArrayLike | None = None
 ) -> Interval:
-    """Where E Σ values / E Σ denominator lies, by the inequality of Hoeffding and McDiarmid.
+    """Where E values / E denominator lies, by the inequality of Hoeffding (1963).
 
     Parameters
     ----------
     values : array of shape (n,)
-    width : float or array of shape (n,)
-        How wide the range of each value is. With a denominator: of
-        value − t·denominator, for whatever t the ratio can be.
+    span : float
+        The width of a range, known before the draw, that holds every value that could be
+        drawn. With a denominator: every value − t·denominator, where t is the ratio.
     delta : float
         The interval fails with at most this probability.
     denominator : array of shape (n,), optional
@@ -87,11 +93,9 @@ def hoeffding_interval(
     (0.457, 0.543)
     """
     _check_delta("hoeffding_interval", delta)
+    check_parameter("hoeffding_interval", "span", span, Real(low=0))
     num, den = _sums(values, denominator)
-    widths = np.broadcast_to(np.asarray(width, dtype=np.float64), num.shape)
-    if not (np.isfinite(widths).all() and (widths >= 0).all()):
-        raise DataError("The width must be finite and not negative.")
-    radius = np.sqrt(np.mean(widths**2) * np.log(2 / delta) / (2 * num.size))
+    radius = span * np.sqrt(np.log(2 / delta) / (2 * num.size))
     # At the true ratio t, the mean of num − t·den is within `radius` of zero.
     top, bottom = num.mean(), den.mean()
     if bottom <= 0:
@@ -102,20 +106,10 @@ def hoeffding_interval(
 def bernstein_interval(
     values: ArrayLike, span: float, delta: float, *, denominator: ArrayLike | None = None
 ) -> Interval:
-    """Where E Σ values / E Σ denominator lies, by the empirical Bernstein inequality.
+    """Where E values / E denominator lies, by the empirical Bernstein inequality.
 
-    Maurer and Pontil (2009), theorems 4 and 11: narrow when the values vary little.
-
-    Parameters
-    ----------
-    values : array of shape (n,)
-    span : float
-        The width of one range that holds *all* values (with a denominator: all
-        value − t·denominator, for whatever t the ratio can be).
-    delta : float
-        The interval fails with at most this probability.
-    denominator : array of shape (n,), optional
-        Ones unless given, which makes the ratio a mean.
+    Maurer and Pontil (2009), theorems 4 and 11: narrow when the values vary little. The
+    parameters are those of `hoeffding_interval`.
 
     Examples
     --------
@@ -147,25 +141,20 @@ def bernstein_interval(
 
 
 def guaranteed_interval(
-    values: ArrayLike,
-    width: ArrayLike,
-    span: float,
-    delta: float,
-    *,
-    denominator: ArrayLike | None = None,
+    values: ArrayLike, span: float, delta: float, *, denominator: ArrayLike | None = None
 ) -> Interval:
     """The intersection of the Hoeffding and the empirical Bernstein interval.
 
-    Each fails with probability at most δ/2, so that both hold together with 1 − δ.
+    Each fails with probability at most δ/2, so both hold together with 1 − δ.
 
     Examples
     --------
-    >>> low, high = guaranteed_interval([0] * 990 + [1] * 10, 1, 1, 0.05)
+    >>> low, high = guaranteed_interval([0] * 990 + [1] * 10, 1, 0.05)
     >>> round(low, 3), round(high, 3)
     (-0.012, 0.032)
     """
     _check_delta("guaranteed_interval", delta)
-    one = hoeffding_interval(values, width, delta / 2, denominator=denominator)
+    one = hoeffding_interval(values, span, delta / 2, denominator=denominator)
     other = bernstein_interval(values, span, delta / 2, denominator=denominator)
     return Interval(max(one.low, other.low), min(one.high, other.high))
 
@@ -246,6 +235,51 @@ def ratio(top: ArrayLike, bottom: ArrayLike) -> DoubleArray:
     """`top / bottom`, and NaN where `bottom` is 0."""
     upper, lower = np.asarray(top, dtype=np.float64), np.asarray(bottom, dtype=np.float64)
     return np.divide(upper, lower, out=np.full_like(upper, np.nan), where=lower != 0)
+
+
+@dataclass(frozen=True)
+class PerPoint:
+    """A metric before it is averaged: the ratio of two sums over the points.
+
+    Attributes
+    ----------
+    numerator, denominator : float64 arrays of shape (n,)
+        The metric is Σ numerator / Σ denominator; a mean has denominator one.
+    span : float
+        As of `hoeffding_interval`. It may depend on k, the number of labels and their
+        propensities, never on these points: what was predicted for them is drawn, too.
+    limits : (float, float)
+        The values that the expectation can have.
+
+    Examples
+    --------
+    >>> PerPoint.mean(np.array([0.0, 1.0, 1.0])).value
+    0.666...
+    """
+
+    numerator: DoubleArray
+    denominator: DoubleArray
+    span: float
+    limits: tuple[float, float] = (0.0, 1.0)
+
+    @classmethod
+    def mean(
+        cls, values: DoubleArray, span: float = 1.0, limits: tuple[float, float] = (0.0, 1.0)
+    ) -> "PerPoint":
+        """The mean of `values`, which are shares unless said otherwise."""
+        return cls(values, np.ones_like(values), span, limits)
+
+    @property
+    def value(self) -> float:
+        """The metric; 1 when there was nothing to find and nothing was claimed (0/0)."""
+        bottom = self.denominator.sum()
+        return float(self.numerator.sum() / bottom) if bottom else 1.0
+
+    def guaranteed(self, delta: float) -> Interval:
+        """The interval that holds the expectation with probability at least 1 − δ."""
+        den = self.denominator
+        low, high = guaranteed_interval(self.numerator, self.span, delta, denominator=den)
+        return Interval(max(low, self.limits[0]), min(high, self.limits[1]))
 
 
 def _check_delta(owner: str, delta: object) -> None:

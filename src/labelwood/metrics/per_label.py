@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from labelwood.core.types import CSR, DoubleArray
+from labelwood.core.types import DoubleArray
 from labelwood.metrics.intervals import ratio
 
 COLUMNS = (
@@ -41,20 +41,6 @@ class PerLabel:
     predicted: NDArray[np.int64]
     correct: NDArray[np.int64]
     propensity: DoubleArray | None
-
-    @classmethod
-    def of(
-        cls,
-        true: CSR,
-        predicted: CSR,
-        common: CSR,
-        names: Sequence[str] | None,
-        propensity: DoubleArray | None,
-    ) -> "PerLabel":
-        """Count the columns of three indicators."""
-        n_labels = true.shape[1]
-        counts = [np.bincount(m.indices, minlength=n_labels) for m in (true, predicted, common)]
-        return cls(names, counts[0], counts[1], counts[2], propensity)
 
     @property
     def precision(self) -> DoubleArray:

@@ -15,7 +15,7 @@ def propensity(
 ) -> DoubleArray:
     """The chance that a label which holds for a point was recorded for it.
 
-    Jain, Prabhu and Varma (2016) fitted p_l = 1/(1 + C (N_l + b)^(−a)) with
+    Jain, Prabhu and Varma (KDD 2016) fitted p_l = 1/(1 + C (N_l + b)^(−a)) with
     C = (ln N − 1)(b + 1)^a to data with known missing labels; N is the number of
     points and N_l that of points with label l. It is a model: a rare label is taken
     to be missing more often. With N < e the formula would give p > 1; C is then 0

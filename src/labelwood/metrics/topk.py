@@ -15,7 +15,7 @@ from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, AnyArray, DoubleArray
 from labelwood.errors import DataError
 from labelwood.metrics._inputs import check_truth, ranked_labels, require_labels
-from labelwood.metrics.perpoint import PerPoint
+from labelwood.metrics.intervals import PerPoint
 from labelwood.metrics.propensity import check_propensity
 
 
@@ -45,33 +45,29 @@ class RankedHits:
 
     def precision(self, k: int) -> PerPoint:
         """Hits among the first k, divided by k."""
-        return PerPoint.mean(self._hits(k) / k, width=self._filled(k) / k)
+        return PerPoint.mean(self._hits(k) / k)
 
     def recall(self, k: int) -> PerPoint:
         """Hits among the first k, divided by the number of true labels."""
-        values = self._hits(k) / np.maximum(self.relevant, 1)
-        return PerPoint.mean(values, width=np.minimum(self._filled(k), 1))
+        return PerPoint.mean(self._hits(k) / np.maximum(self.relevant, 1))
 
     def f1(self, k: int) -> PerPoint:
         """The harmonic mean of precision and recall of each point."""
-        filled = self._filled(k)
-        values = 2 * self._hits(k) / (k + self.relevant)
-        return PerPoint.mean(values, width=2 * filled / (k + filled))
+        return PerPoint.mean(2 * self._hits(k) / (k + self.relevant))
 
     def ndcg(self, k: int) -> PerPoint:
         """Discounted hits, divided by those of the best ranking."""
         values = self._first(self.found, k) @ _discount(k) / self._ideal(k)
-        return PerPoint.mean(np.minimum(values, 1), width=np.minimum(self._filled(k), 1))
+        return PerPoint.mean(np.minimum(values, 1))
 
     def psp(self, k: int, *, normalise: bool = True) -> PerPoint:
         """Hits by inverse propensity, over those of the best ranking (or over k)."""
         weights, best = self._weighted()
-        gain = self._gain(k, weights)
+        gain = self._gain(k, weights).sum(axis=1)
+        largest = float(np.sort(weights)[-k:].sum())
         if not normalise:
-            offered = np.where(self.labels >= 0, weights[self.labels], 0.0)[:, :k]
-            return PerPoint.mean(gain.sum(axis=1) / k, offered.sum(axis=1) / k, (0.0, np.inf))
-        largest = np.sort(weights)[::-1][:k].sum()
-        return _ratio(gain.sum(axis=1), best[:, :k].sum(axis=1), largest)
+            return PerPoint.mean(gain / k, largest / k, (0.0, np.inf))
+        return _ratio(gain, best[:, :k].sum(axis=1), largest)
 
     def psndcg(self, k: int) -> PerPoint:
         """Discounted hits by inverse propensity, over those of the best ranking."""
@@ -79,13 +75,10 @@ class RankedHits:
         discount, ideal = _discount(k), self._ideal(k)
         top = self._gain(k, weights) @ discount / ideal
         # The denominator is an average of inverse propensities, so the largest bounds it.
-        return _ratio(top, best[:, :k] @ discount / ideal, weights.max())
+        return _ratio(top, best[:, :k] @ discount / ideal, float(weights.max()))
 
     def _hits(self, k: int) -> NDArray[np.int64]:
         return np.count_nonzero(self._first(self.found, k), axis=1)
-
-    def _filled(self, k: int) -> NDArray[np.int64]:
-        return np.count_nonzero(self._first(self.labels, k) >= 0, axis=1)
 
     def _ideal(self, k: int) -> DoubleArray:
         return np.cumsum(_discount(k))[np.clip(self.relevant, 1, k) - 1]
@@ -174,7 +167,8 @@ def psp_at_k(
     """PSP@k: hits weighted by inverse propensity, over the best that the labels allow.
 
     With `normalise=False` the sum is divided by k alone. That figure is the unbiased
-    estimate of P@k on the complete truth (Jain et al. 2016, th. 4.1), and can exceed 1.
+    estimate of P@k on the complete truth (Jain, Prabhu and Varma, KDD 2016, th. 4.1),
+    and can exceed 1.
 
     Examples
     --------
@@ -206,8 +200,7 @@ def _ratio(top: DoubleArray, bottom: DoubleArray, largest: float) -> PerPoint:
 
     For t in [0, 1] top − t·bottom lies between −t·largest and (1 − t)·largest.
     """
-    width = np.full(top.shape, float(largest))
-    return PerPoint(np.minimum(top, bottom), bottom, width, float(largest))
+    return PerPoint(np.minimum(top, bottom), bottom, largest)
 
 
 def _found(labels: NDArray[np.int32], Y: CSR) -> NDArray[np.bool_]:

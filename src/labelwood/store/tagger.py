@@ -131,7 +131,8 @@ class Tagger(BaseEstimator):
         """Metrics on a labelled data set, with propensities from the training counts.
 
         Labels are matched by name. A label never seen in training stays in the truth,
-        where it can only be missed. With a taxonomy (the model's, or else the data
+        where it can only be missed (propensity-scored intervals take the labels as known
+        beforehand, so they are a little too narrow then). With a taxonomy (the model's, or else the data
         set's) the hierarchical metrics are there too. `options` go to `metrics.evaluate`.
         """
         X = self.features(dataset)
