@@ -8,7 +8,7 @@ from sklearn.svm import LinearSVC
 from builders import random_csr, random_labels, separable
 from labelwood import OneVsRestSVM, load_dataset, metrics
 from labelwood.core import memory
-from labelwood.errors import LabelwoodWarning, ParameterError
+from labelwood.errors import DataError, LabelwoodWarning, ParameterError
 from labelwood.linear.l2svm import l2svm, primal_objective
 
 # The full problem, to a tight tolerance and without pruning.
@@ -147,6 +147,84 @@ def test_a_model_that_cannot_fit_into_memory_is_refused_before_training(monkeypa
     monkeypatch.setattr(memory, "available_memory", lambda: 1000)
     with pytest.raises(MemoryError, match=r"a model of 5 blocks .* raise prune_below"):
         OneVsRestSVM().fit(X, Y)
+
+
+def test_propensities_make_errors_on_positives_cost_more():
+    X, Y = random_csr(400, 40, seed=1), random_labels(400, 5, per_point=1, seed=1)
+    p = np.array([0.9, 0.7, 0.5, 0.3, 0.2])
+    model = OneVsRestSVM(C=0.5, propensity=p, normalize=False, random_state=0, **EXACT).fit(X, Y)
+    weights = model.coef_.toarray()
+    for label in range(5):
+        signs = np.where(Y[:, [label]].toarray().ravel() > 0, 1, -1)
+        cost = np.where(signs > 0, 0.5 / p[label], 0.5)
+        alone = l2svm(X, signs, C=cost, tol=1e-5, max_iter=100_000)
+        np.testing.assert_allclose(weights[:, label], alone.coef, atol=5e-3)
+    estimated = OneVsRestSVM(C=0.5, propensity="estimate", random_state=0).fit(X, Y)
+    given = OneVsRestSVM(C=0.5, propensity=metrics.propensity(Y), random_state=0).fit(X, Y)
+    np.testing.assert_array_equal(estimated.postings_weights_, given.postings_weights_)
+
+
+def test_every_label_can_have_its_own_cost():
+    X, Y = random_csr(300, 30, seed=1), random_labels(300, 4, per_point=1, seed=1)
+    costs = np.array([0.1, 1.0, 5.0, 0.5])
+    together = OneVsRestSVM(C=costs, random_state=0, **EXACT).fit(X, Y).coef_.toarray()
+    for label, cost in enumerate(costs):
+        alone = OneVsRestSVM(C=cost, random_state=0, **EXACT).fit(X, Y[:, [label]])
+        np.testing.assert_allclose(together[:, [label]], alone.coef_.toarray(), atol=2e-2)
+
+
+def test_new_labels_join_and_the_others_stay_to_the_bit():
+    X, Y = separable(300, 12)
+    names = [f"label {i}" for i in range(10)]
+    model = OneVsRestSVM(random_state=0).fit(X, Y[:, :9])
+    before = model.coef_.toarray()
+    model.classes_ = np.array(names[:9])
+    model.partial_labels(X, Y[:, [9, 3]], ["label 9", "label 3"])
+    after = model.coef_.toarray()
+    assert model.classes_.tolist() == names
+    untouched = [0, 1, 2, 4, 5, 6, 7, 8]
+    np.testing.assert_array_equal(after[:, untouched], before[:, untouched])
+    np.testing.assert_allclose(after[:, 3], before[:, 3], atol=0.2)
+    assert after[:, 9].any()
+    right = model.predict(X).toarray()[:, [3, 9]] == Y[:, [3, 9]].toarray()
+    assert right.mean() > 0.95
+    model._check_fitted()
+
+
+def test_a_label_trained_again_on_other_points_forgets_the_old_ones():
+    X, Y = separable(300, 4)
+    model = OneVsRestSVM(random_state=0).fit(X, Y)
+    model.partial_labels(X, Y[:, [1]], [0])
+    fresh = OneVsRestSVM(random_state=0).fit(X, Y[:, [1]])
+    np.testing.assert_allclose(model.coef_.toarray()[:, 0], fresh.coef_.toarray()[:, 0], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("Y", "labels"), [(np.ones((30, 2)), [0]), (np.ones((30, 2)), [0, 0]), (np.ones((29, 1)), [0])]
+)
+def test_partial_labels_that_do_not_fit_are_refused(Y, labels):
+    X, Y_train = separable(30, 2)
+    model = OneVsRestSVM().fit(X, Y_train)
+    with pytest.raises(DataError, match="Y must have 30 rows and a column for each"):
+        model.partial_labels(X, Y, labels)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"C": np.array([1.0])},
+        {"C": np.array([1.0, -1.0])},
+        {"propensity": np.array([0.5, np.nan])},
+        {"propensity": np.array([0.5, 1.5])},
+        {"propensity": np.array([0.5, 0.0])},
+        {"propensity": "guess"},
+    ],
+)
+def test_costs_and_propensities_are_checked(options):
+    X, Y = separable(30, 2)
+    name = next(iter(options))
+    with pytest.raises(ParameterError, match=f"The '{name}' parameter of OneVsRestSVM must"):
+        OneVsRestSVM(**options).fit(X, Y)
 
 
 @pytest.mark.parametrize("parameter", ["C", "tol", "max_iter"])

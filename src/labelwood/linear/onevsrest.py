@@ -1,31 +1,42 @@
 """One linear decision for each label, against all other points (see `workingsets`)."""
 
 import warnings
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from labelwood.core.estimator import FittedAttributes, LabelEstimator
+from labelwood.core.labels import indicator
 from labelwood.core.memory import require_memory
-from labelwood.core.parallel import parallel
-from labelwood.core.params import N_JOBS, RANDOM_STATE, Boolean, Constraints, Integer, Real
-from labelwood.core.sparse import (
-    csr_arrays,
-    make_csr,
-    row_blocks,
-    some_rows,
-    unit_rows,
+from labelwood.core.params import (
+    N_JOBS,
+    RANDOM_STATE,
+    Boolean,
+    Constraints,
+    Instance,
+    Integer,
+    OneOf,
+    Real,
+    check_parameters,
 )
+from labelwood.core.sparse import unit_rows
 from labelwood.core.topk import TopK
-from labelwood.core.types import CSR, AnyArray, FloatArray
-from labelwood.errors import LabelwoodWarning
-from labelwood.linear import _onevsrest_kernels
+from labelwood.core.types import CSR, DoubleArray, FloatArray, IndexArray
+from labelwood.errors import DataError, LabelwoodWarning
 from labelwood.linear.postings import Postings
-from labelwood.linear.workingsets import Block, Settings, train_labels
+from labelwood.linear.workingsets import Block, Settings, label_costs, train_labels
 
 _NO_THRESHOLD = -1e30
+_TOLD_OF_LABELS = {
+    "intercept_": np.nan,
+    "objective_": 0,
+    "duality_gap_": 0,
+    "n_iter_": 0,
+    "n_rounds_": 0,
+    "n_working_": 0,
+}
 
 
 class OneVsRestSVM(LabelEstimator):
@@ -33,8 +44,12 @@ class OneVsRestSVM(LabelEstimator):
 
     Parameters
     ----------
-    C : float
+    C : float or array of shape (n_labels,)
         Cost of an error. With unit rows the default suits TF-IDF and binary words.
+    propensity : None, "estimate" or array of shape (n_labels,)
+        Chances that a true label was recorded. With them an error on a positive of label l
+        costs C/p_l: rare labels, which are missed most, weigh more. "estimate" takes them
+        from the training labels (`metrics.propensity`).
     tol : float
         Largest difference of projected gradients at which a block of labels is solved.
     bias : float
@@ -85,7 +100,8 @@ class OneVsRestSVM(LabelEstimator):
     """
 
     _constraints: ClassVar[Constraints] = {
-        "C": Real(above=0),
+        "C": (Real(above=0), Instance("ndarray")),
+        "propensity": (OneOf("estimate"), Instance("ndarray"), None),
         "tol": Real(above=0),
         "bias": Real(low=0),
         "normalize": Boolean(),
@@ -117,7 +133,8 @@ class OneVsRestSVM(LabelEstimator):
     def __init__(
         self,
         *,
-        C: float = 0.6,
+        C: float | DoubleArray = 0.6,
+        propensity: str | DoubleArray | None = None,
         tol: float = 0.1,
         bias: float = 1.0,
         normalize: bool = True,
@@ -131,6 +148,7 @@ class OneVsRestSVM(LabelEstimator):
         n_jobs: int | None = None,
     ) -> None:
         self.C = C
+        self.propensity = propensity
         self.tol = tol
         self.bias = bias
         self.normalize = normalize
@@ -160,33 +178,81 @@ class OneVsRestSVM(LabelEstimator):
                 LabelwoodWarning,
                 stacklevel=2,
             )
-        blocks = train_labels(
+        blocks = self._train(matrix, Y, trained)
+        self._forget(n_labels)
+        self._take_in(blocks)
+        return self
+
+    def partial_labels(self, X: object, Y: object, labels: Sequence[object]) -> Self:
+        """Train some labels only, known or new ones, and leave all others as they are.
+
+        Parameters
+        ----------
+        X : features of shape (n, n_features)
+        Y : indicator of shape (n, len(labels))
+        labels : sequence
+            What the columns of Y are; names that are not in `classes_` are added to it.
+
+        Examples
+        --------
+        >>> X = [[1, 0], [0, 1], [1, 1]]
+        >>> model = OneVsRestSVM(random_state=0).fit(X, [["cat"], ["dog"], ["cat", "dog"]])
+        >>> model.partial_labels(X, [[0], [0], [1]], ["both"]).classes_.tolist()
+        ['cat', 'dog', 'both']
+        """
+        matrix = self._check_X(X)
+        check_parameters(self, self._constraints)
+        columns = indicator(np.asarray(Y) if isinstance(Y, list) else Y)
+        if not self.multilabel_:
+            raise DataError("partial_labels needs a model of label sets, not of one class a point.")
+        if columns.shape != (matrix.shape[0], len(labels)) or len(set(labels)) < len(labels):
+            raise DataError(
+                f"Y must have {matrix.shape[0]} rows and a column for each of {len(labels)} "
+                f"different labels. Got {columns.shape}."
+            )
+        blocks = self._train(matrix, columns, np.unique(columns.indices).astype(np.uint32))
+        places = self._place(labels)
+        self._set_postings(self._postings().without(places))
+        self.intercept_[places] = np.nan
+        self._take_in([block._replace(labels=places[block.labels]) for block in blocks])
+        return self
+
+    def _place(self, labels: Sequence[object]) -> IndexArray:
+        """Where the labels are in `classes_`, after the new ones have joined."""
+        known = {name: column for column, name in enumerate(self.classes_.tolist())}
+        new = [name for name in labels if name not in known]
+        known.update({name: len(known) + i for i, name in enumerate(new)})
+        if new:
+            self.classes_ = np.concatenate([self.classes_, np.asarray(new)])
+            for name, fill in _TOLD_OF_LABELS.items():
+                old = getattr(self, name)
+                setattr(self, name, np.append(old, np.full(len(new), fill, dtype=old.dtype)))
+        return np.array([known[name] for name in labels], dtype=np.uint32)
+
+    def _train(self, matrix: CSR, Y: CSR, labels: IndexArray) -> list[Block]:
+        return train_labels(
             self._scaled(matrix),
             Y,
-            trained,
-            np.full(n_labels, float(self.C)),
+            labels,
+            *label_costs(self.C, self.propensity, Y),
             Settings(*(getattr(self, name) for name in Settings._fields)),
             random_state=self.random_state,
             n_jobs=self.n_jobs,
         )
-        self._assemble(blocks, n_labels)
-        self._say_why_it_stopped(blocks)
-        return self
 
-    def _assemble(self, blocks: list[Block], n_labels: int) -> None:
-        """Put the blocks together, feature-major, and what is told of each label."""
-        postings = Postings.of(
-            [(block.labels, block.features, block.weights) for block in blocks],
-            self.n_features_in_,
-        )
-        self.lane_labels_ = postings.lane_labels
-        self.postings_indptr_ = postings.indptr
-        self.postings_blocks_ = postings.blocks
-        self.postings_weights_ = postings.weights
-        self.intercept_ = np.full(n_labels, np.nan, dtype=np.float32)
-        self.objective_, self.duality_gap_ = np.zeros(n_labels), np.zeros(n_labels)
-        self.n_iter_ = np.zeros(n_labels, dtype=np.int64)
-        self.n_rounds_, self.n_working_ = np.zeros_like(self.n_iter_), np.zeros_like(self.n_iter_)
+    def _forget(self, n_labels: int) -> None:
+        """Start with no weights and with nothing told of any label."""
+        for name, fill in _TOLD_OF_LABELS.items():
+            dtype = self._fitted[name][0]  # type: ignore[index]
+            setattr(self, name, np.full(n_labels, fill, dtype=dtype))
+        self._set_postings(Postings.of([], self.n_features_in_))
+
+    def _take_in(self, blocks: list[Block]) -> None:
+        """Add trained blocks to the weights, and what is told of their labels."""
+        parts = [(block.labels, block.features, block.weights) for block in blocks]
+        new = Postings.of(parts, self.n_features_in_)
+        old = self._postings()
+        self._set_postings(old.joined(new) if old.lane_labels.size else new)
         for block in blocks:
             self.intercept_[block.labels] = block.intercepts
             self.objective_[block.labels] = block.values[:, 0]
@@ -194,6 +260,7 @@ class OneVsRestSVM(LabelEstimator):
             self.n_iter_[block.labels] = block.n_iter
             self.n_rounds_[block.labels] = block.n_rounds
             self.n_working_[block.labels] = block.n_working
+        self._say_why_it_stopped(blocks)
 
     def _say_why_it_stopped(self, blocks: list[Block]) -> None:
         unsolved = sum(block.labels.size for block in blocks if not block.solved)
@@ -210,10 +277,16 @@ class OneVsRestSVM(LabelEstimator):
                 f"raise max_rounds (now {self.max_rounds}) or violators"
             )
         if unsolved or unfinished:
-            warnings.warn(self.stop_reason_, ConvergenceWarning, stacklevel=3)
+            warnings.warn(self.stop_reason_, ConvergenceWarning, stacklevel=4)
 
     def _scaled(self, X: CSR) -> CSR:
         return unit_rows(X) if self.normalize else X
+
+    def _set_postings(self, postings: Postings) -> None:
+        self.postings_indptr_ = postings.indptr
+        self.postings_blocks_ = postings.blocks
+        self.postings_weights_ = postings.weights
+        self.lane_labels_ = postings.lane_labels
 
     def _postings(self) -> Postings:
         return Postings(
@@ -228,33 +301,13 @@ class OneVsRestSVM(LabelEstimator):
         self._postings().check(self.n_features_in_, self.classes_.size)
 
     def _score_topk(self, X: CSR, k: int) -> TopK:
-        X, postings = self._scaled(X), self._postings()
-        offsets = postings.offsets(self.intercept_)
-        arrays = csr_arrays(X)
-
-        def best(rows: slice) -> tuple[AnyArray, AnyArray]:
-            return _onevsrest_kernels.topk_rows(some_rows(arrays, rows), *postings, offsets, k)
-
-        labels, scores = zip(*parallel(best, row_blocks(X), n_jobs=self.n_jobs), strict=True)
-        return TopK(np.concatenate(labels), np.concatenate(scores))
+        return self._postings().topk(self._scaled(X), self.intercept_, k, self.n_jobs)
 
     def _score(self, X: CSR, above: float | None = None) -> CSR:
-        X, postings = self._scaled(X), self._postings()
-        offsets = postings.offsets(self.intercept_)
         if above is None:
-            cells = X.shape[0] * postings.lane_labels.size
+            cells = X.shape[0] * self.classes_.size
             require_memory(
                 16 * cells, f"scores of {cells:,} pairs", "score fewer rows, or use predict_topk"
             )
-        threshold = _NO_THRESHOLD if above is None else above
-        arrays = csr_arrays(X)
-
-        def score(rows: slice) -> CSR:
-            indptr, labels, values = _onevsrest_kernels.above_rows(
-                some_rows(arrays, rows), *postings, offsets, threshold
-            )
-            return make_csr(indptr, labels, values, (indptr.size - 1, self.classes_.size))
-
-        scores = sp.vstack(parallel(score, row_blocks(X), n_jobs=self.n_jobs), format="csr")
-        scores.sort_indices()
-        return scores
+            above = _NO_THRESHOLD
+        return self._postings().above(self._scaled(X), self.intercept_, above, self.n_jobs)

@@ -7,8 +7,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from labelwood.core.lanes import WIDTH
-from labelwood.core.types import CSR, FloatArray, IndexArray, PointerArray
+from labelwood.core.parallel import parallel
+from labelwood.core.sparse import csr_arrays, make_csr, row_blocks, some_rows
+from labelwood.core.topk import TopK
+from labelwood.core.types import CSR, AnyArray, FloatArray, IndexArray, PointerArray
 from labelwood.errors import DataError
+from labelwood.linear import _onevsrest_kernels as kernels
 
 
 class Postings(NamedTuple):
@@ -44,6 +48,54 @@ class Postings(NamedTuple):
             start += size
         indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         return cls(indptr, blocks[order], weights.ravel(), lane_labels.ravel())
+
+    def joined(self, other: Self) -> Self:
+        """These postings and those of `other`, whose blocks come after."""
+        n_features = self.indptr.size - 1
+        features = np.concatenate(
+            [np.repeat(np.arange(n_features), np.diff(one.indptr)) for one in (self, other)]
+        )
+        n_blocks = np.uint32(self.lane_labels.size // WIDTH)
+        order = np.argsort(features, kind="stable")
+        weights = np.concatenate([self.weights, other.weights]).reshape(-1, WIDTH)
+        return type(self)(
+            self.indptr + other.indptr,
+            np.concatenate([self.blocks, other.blocks + n_blocks])[order],
+            weights[order].ravel(),
+            np.concatenate([self.lane_labels, other.lane_labels]),
+        )
+
+    def without(self, labels: IndexArray) -> Self:
+        """The same without the weights of `labels`, whose lanes are empty then."""
+        gone = np.isin(self.lane_labels, labels)
+        weights = self.weights.reshape(-1, WIDTH).copy()
+        weights[gone.reshape(-1, WIDTH)[self.blocks]] = 0
+        lane_labels = np.where(gone, np.int32(-1), self.lane_labels)
+        return self._replace(weights=weights.ravel(), lane_labels=lane_labels)
+
+    def topk(self, X: CSR, intercepts: FloatArray, k: int, n_jobs: int | None) -> TopK:
+        """The best `k` labels of each row."""
+        arrays, offsets = csr_arrays(X), self.offsets(intercepts)
+
+        def best(rows: slice) -> tuple[AnyArray, AnyArray]:
+            return kernels.topk_rows(some_rows(arrays, rows), *self, offsets, k)
+
+        labels, scores = zip(*parallel(best, row_blocks(X), n_jobs=n_jobs), strict=True)
+        return TopK(np.concatenate(labels), np.concatenate(scores))
+
+    def above(self, X: CSR, intercepts: FloatArray, threshold: float, n_jobs: int | None) -> CSR:
+        """The scores above `threshold`, for as many labels as there are intercepts."""
+        arrays, offsets = csr_arrays(X), self.offsets(intercepts)
+
+        def score(rows: slice) -> CSR:
+            indptr, labels, values = kernels.above_rows(
+                some_rows(arrays, rows), *self, offsets, threshold
+            )
+            return make_csr(indptr, labels, values, (indptr.size - 1, intercepts.size))
+
+        scores = sp.vstack(parallel(score, row_blocks(X), n_jobs=n_jobs), format="csr")
+        scores.sort_indices()
+        return scores
 
     def offsets(self, intercepts: FloatArray) -> FloatArray:
         """The intercept of each lane, zero in empty ones."""

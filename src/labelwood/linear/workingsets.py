@@ -14,9 +14,11 @@ import scipy.sparse as sp
 from labelwood.core.lanes import WIDTH
 from labelwood.core.memory import require_memory
 from labelwood.core.parallel import parallel
+from labelwood.core.propensity import label_propensity
 from labelwood.core.random import kernel_states
 from labelwood.core.sparse import CSRArrays, csr_arrays
-from labelwood.core.types import CSR, DoubleArray, FloatArray, IndexArray
+from labelwood.core.types import CSR, AnyArray, DoubleArray, FloatArray, IndexArray
+from labelwood.errors import ParameterError
 from labelwood.linear import _onevsrest_kernels as kernels
 from labelwood.linear.l2svm import row_norms
 from labelwood.linear.labelgroups import group_labels
@@ -61,25 +63,60 @@ class _Problem(NamedTuple):
     features: IndexArray
     norms: FloatArray
     members: CSRArrays
-    cost: DoubleArray
+    cost_positive: DoubleArray
+    cost_negative: DoubleArray
+
+
+def label_costs(
+    C: float | AnyArray, propensity: str | AnyArray | None, Y: CSR
+) -> tuple[DoubleArray, DoubleArray]:
+    """What an error on a positive and on a negative of each label costs: C/p_l and C."""
+    n, n_labels = Y.shape
+    cost = _checked("C", C, n_labels)
+    if propensity is None:
+        return cost, cost
+    if isinstance(propensity, str):
+        counts = np.bincount(Y.indices, minlength=n_labels)
+        return cost / label_propensity(counts, n, a=0.55, b=1.5), cost
+    chances = _checked("propensity", propensity, n_labels)
+    if chances.size and chances.max() > 1:
+        raise ParameterError(
+            "The 'propensity' parameter of OneVsRestSVM must hold chances ≤ 1. "
+            f"Got {chances.max():g} instead."
+        )
+    return cost / chances, cost
+
+
+def _checked(name: str, values: float | AnyArray, n_labels: int) -> DoubleArray:
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim == 0:
+        return np.full(n_labels, float(array))
+    if array.shape != (n_labels,) or not np.all(np.isfinite(array) & (array > 0)):
+        raise ParameterError(
+            f"The {name!r} parameter of OneVsRestSVM must hold a finite number > 0 for "
+            f"each of {n_labels} labels. Got {array} instead."
+        )
+    return array
 
 
 def train_labels(
     X: CSR,
     Y: CSR,
     labels: IndexArray,
-    cost: DoubleArray,
+    cost_positive: DoubleArray,
+    cost_negative: DoubleArray,
     settings: Settings,
     *,
     random_state: object,
     n_jobs: int | None,
 ) -> list[Block]:
-    """Decisions for the columns `labels` of Y; `cost` is the C of each column."""
+    """Decisions for the columns `labels` of Y; costs are the C of each column's two sides."""
     if labels.size == 0:
         return []
     arrays, features = _compact(X)
     norms = row_norms(arrays, settings.bias)
-    problem = _Problem(arrays, features, norms, csr_arrays(sp.csr_array(Y.T)), cost)
+    members = csr_arrays(sp.csr_array(Y.T))
+    problem = _Problem(arrays, features, norms, members, cost_positive, cost_negative)
     groups = group_labels(arrays, problem.members, features.size, labels, WIDTH)
     states = kernel_states(random_state, len(groups))
 
@@ -109,8 +146,8 @@ def _train_block(
         problem.norms,
         problem.members,
         labels,
-        problem.cost,
-        problem.cost,
+        problem.cost_positive,
+        problem.cost_negative,
         np.float32(settings.bias),
         settings.tol,
         settings.max_iter,
