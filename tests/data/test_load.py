@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
@@ -29,7 +28,7 @@ ARFF = (
 )
 TEXTS = {"xmc": XMC, "svmlight": SVMLIGHT, "jsonl": JSONL, "csv": CSV, "tsv": TSV, "arff": ARFF}
 TITLES = {
-    "xmc": "XMC text", "svmlight": "svmlight", "jsonl": "JSONL",
+    "xmc": "XMC text", "svmlight": "svmlight, features from 1", "jsonl": "JSONL",
     "csv": "CSV", "tsv": "TSV", "arff": "ARFF",
 }  # fmt: skip
 
@@ -57,13 +56,13 @@ def test_the_format_is_told_from_the_content_and_named(write, format_name, name)
     ("name", "content", "title"),
     [
         ("a.svm", XMC, "XMC text"),
-        ("a.libsvm", "1\n", "svmlight"),
+        ("a.libsvm", "1\n", "svmlight, features from 1"),
         ("a.ndjson", JSONL, "JSONL"),
         ("a.csv", "a,text\n1,b\n", "CSV"),
         ("a.tab", TSV, "TSV"),
         ("a.arff", ARFF, "ARFF"),
-        ("a", " 1:2\n", "svmlight"),
-        ("a", "1 qid:2 1:2\n", "svmlight"),
+        ("a", " 1:2\n", "svmlight, features from 1"),
+        ("a", "1 qid:2 1:2\n", "svmlight, features from 1"),
     ],
 )
 def test_the_suffix_helps_to_tell_the_format(write, name, content, title):
@@ -139,6 +138,50 @@ def test_ids_of_a_label_file_become_names_in_data_and_taxonomy(write):
     )
 
 
+def test_an_id_that_the_label_file_lacks_is_an_error(write):
+    labels = write("labels.txt", "c7\towl\nc8\tbird\n")
+    path = write("a.jsonl", '{"text": "", "labels": ["c7"]}\n{"text": "", "labels": ["c9"]}\n')
+    with pytest.raises(DataError, match=r"line 2: found label 'c9', which is not among the label_"):
+        load_dataset(path, label_names=labels)
+
+
+def test_a_number_is_not_taken_for_an_id_nor_for_a_column_of_a_label_file_with_ids(write):
+    labels = write("labels.txt", "1\towl\n0\tbird\n")
+    path = write("a.jsonl", '{"text": "", "labels": [1]}\n')
+    with pytest.raises(DataError, match=r"line 1: found label number 1, .* as text: \"1\"$"):
+        load_dataset(path, label_names=labels)
+
+
+def test_a_taxonomy_of_another_layout_is_refused_with_the_way_out(write):
+    edges = write("edges.tsv", "top\ta\ntop\tb\n")
+    with pytest.raises(
+        DataError, match=r"edges\.tsv: The node 'top' has two .* read as child parent: "
+    ):
+        load_dataset(write("a.txt", XMC), taxonomy=edges)
+
+
+@pytest.mark.shared
+def test_a_thesaurus_goes_with_its_documents_by_ids(shared_data, tmp_path):
+    folder = shared_data / "eurlex57k"
+    Taxonomy.from_file(
+        folder / "hierarchy.tsv", columns="parent child", multiple_parents="first"
+    ).to_file(tmp_path / "tree.tsv.gz")
+
+    data = load_dataset(
+        folder / "test.jsonl.xz",
+        label_names=folder / "labels.txt",
+        taxonomy=tmp_path / "tree.tsv.gz",
+    )
+
+    tree = data.taxonomy.align(data.label_names, unknown="root")
+    assert (len(data), len(tree), data.taxonomy.depth.max()) == (6_000, 4_271, 5)
+    ids = dict(line.split("\t")[::-1] for line in (folder / "labels.txt").read_text().splitlines())
+    edges = {tuple(line.split()) for line in (folder / "hierarchy.tsv").read_text().splitlines()}
+    child = data.taxonomy.index("retail trade")
+    parent = data.taxonomy.names[data.taxonomy.parent[child]]
+    assert (ids.get(parent, parent), ids["retail trade"]) in edges
+
+
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
@@ -153,19 +196,10 @@ def test_what_cannot_be_written_is_an_error(tmp_path, name, options, message):
         save_dataset(Dataset(random_csr(1, 1), random_labels(1, 1)), tmp_path / name, **options)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"X": sp.csr_array([[np.inf], [0], [0]])}, r"X contains infinity \(row 0"),
-        ({"Y": random_labels(3, 2, per_point=1.5) * 2}, r"Y must hold zeros and ones"),
-        ({"label_names": ["a", "a"]}, r"label_names holds 'a' twice"),
-        ({"texts": ["\ud800"] * 3}, r"a text or name cannot be written as UTF-8"),
-    ],
-)
-def test_data_that_could_not_be_read_back_are_not_written(tmp_path, changes, message):
-    parts = {"X": random_csr(3, 2), "Y": random_labels(3, 2)} | changes
-    with pytest.raises(DataError, match=message):
-        save_dataset(Dataset(**parts), tmp_path / "a.jsonl")
+def test_text_that_is_no_unicode_is_not_written(tmp_path):
+    data = Dataset(None, random_labels(1, 2), texts=["\ud800"])
+    with pytest.raises(DataError, match="a text or name cannot be written as UTF-8"):
+        save_dataset(data, tmp_path / "a.jsonl")
     assert list(tmp_path.iterdir()) == []
 
 

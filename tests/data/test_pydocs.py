@@ -1,12 +1,13 @@
+import ast
+import gc
 import re
 import sys
-import textwrap
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from labelwood.data.corpora._docstrings import strip_answer
 from labelwood.data.corpora.pydocs import PACKAGES, pydocs
 from labelwood.data.taxonomy import Taxonomy
 from labelwood.errors import DataError, ParameterError
@@ -176,6 +177,21 @@ def test_a_warning_of_the_parser_does_not_reach_the_user(zoo):
     assert "zoo_of_tests.escapes.f" in pydocs(["zoo_of_tests"]).ids
 
 
+def test_what_other_threads_do_to_warnings_and_collector_is_left_alone(zoo, monkeypatch):
+    def parse(*arguments):
+        assert gc.isenabled()
+        warnings.filterwarnings("ignore", message="a filter that another thread sets")
+        return real(*arguments)
+
+    real = ast.parse
+    monkeypatch.setattr(ast, "parse", parse)
+    pydocs(["zoo_of_tests"])
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.warn("a filter that another thread sets", stacklevel=1)
+    assert caught == []
+
+
 @pytest.mark.parametrize(
     ("packages", "message"),
     [
@@ -229,111 +245,3 @@ def test_all_that_is_installed_makes_a_large_corpus_with_a_long_tail():
     assert data.n_labels > 2_000
     assert np.mean(counts < 5) > 0.4
     assert any(name.startswith("argparse.") for name in data.ids)
-
-
-@pytest.mark.parametrize(
-    ("style", "docstring"),
-    [
-        (
-            "numpydoc",
-            """
-            Mix the colours.
-
-            Parameters
-            ----------
-            volume : int
-                Secret.
-
-                More secret.
-            **kwargs
-                Secret.
-
-            Other Parameters
-            ----------------
-            colour
-                Secret.
-
-            Returns
-            -------
-            Something mixed.
-
-            Examples
-            --------
-            mix(volume=secret)
-            """,
-        ),
-        (
-            "google",
-            """
-            Mix the colours.
-
-            Args:
-                volume (int): Secret.
-                    Secret.
-
-                colour: Secret.
-
-            Returns:
-                Something mixed.
-
-            Keyword Arguments:
-                - secret
-            """,
-        ),
-        (
-            "sphinx",
-            """
-            Mix the colours.
-
-            :param int volume: Secret,
-                very secret.
-            :type volume: secret
-            :keyword colour: secret
-            :returns: Something mixed.
-            """,
-        ),
-        (
-            "by hand",
-            """
-            mix(volume, colour) -> secret
-
-            Mix the colours.
-            paint.mix(secret)
-
-            - *volume* -- secret
-              and so on, secret
-            'colour' - secret
-            volume, colour: secret
-            ``volume`` or ``colour`` (secret): secret
-
-            Something mixed.
-
-            >>> mix(volume=1)
-            secret
-            """,
-        ),
-    ],
-)
-def test_the_answer_is_stripped_in_every_style(style, docstring):
-    text = strip_answer(textwrap.dedent(docstring).strip(), "mix", ["volume", "colour"])
-
-    assert text.startswith("Mix the colours.")
-    assert "Something mixed." in text
-    assert "secret" not in text.lower()
-    assert not re.search(r"^[-=]+$", text, re.MULTILINE)
-
-
-def test_prose_keeps_the_names_of_parameters():
-    text = "Where volume is given, the colour is mixed: see the notes.\n\n    volume of it"
-
-    assert strip_answer(text, "mix", ["volume", "colour"]) == text
-
-
-def test_definitions_of_other_things_stay():
-    text = "Mix.\n\nresult : int\n    What comes out."
-
-    assert strip_answer(text, "mix", ["volume"]) == text
-
-
-def test_a_docstring_that_is_all_answer_leaves_nothing():
-    assert strip_answer("Parameters\n----------\nx : int", "f", ["x"]) == ""

@@ -1,33 +1,31 @@
-"""What a forest is read from: names, parents, edges and text files, all checked."""
+"""What a forest is made of: names, parents and edges, all checked."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Integral
-from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from labelwood.core.params import OneOf, check_parameter
+from labelwood.data._names import check_names, count
 from labelwood.errors import DataError
 
 Node: TypeAlias = str | int
 """A node by name, or by its index."""
 
-_SHOWN = 8
+Edge: TypeAlias = tuple[Node | None, Node]
+"""Parent and child; the parent of a root is None or −1."""
+
+_SHOWN = 8  # nodes of a cycle
 
 
-def check_names(names: tuple[str, ...]) -> None:
+def check_nodes(names: tuple[str, ...]) -> None:
     """Refuse an empty forest, and names that are empty, no text or not unique."""
     if not names:
         raise DataError("A taxonomy needs at least one node.")
-    for name in names:
-        if not isinstance(name, str) or not name:
-            raise DataError(f"The nodes of a taxonomy must have names. Got {name!r}.")
-    if len(set(names)) < len(names):
-        twice = [name for name, n in Counter(names).items() if n > 1]
-        raise DataError(f"The nodes of a taxonomy must have different names. Twice: {some(twice)}.")
+    check_names(names, "The list of nodes")
+    if "" in names:
+        raise DataError("The nodes of a taxonomy must have names. Got ''.")
 
 
 def checked_parents(parents: object, names: tuple[str, ...]) -> NDArray[np.int32]:
@@ -76,7 +74,7 @@ def _cycle_message(upwards: list[str]) -> str:
     return f"The taxonomy has a cycle (parent → child): {' → '.join(shown)}."
 
 
-def node_names(edges: Sequence[tuple[Node | None, Node]]) -> tuple[str, ...]:
+def node_names(edges: Sequence[Edge]) -> tuple[str, ...]:
     """The nodes of (parent, child) pairs: sorted names, or 0…max for indices."""
     nodes = {node for edge in edges for node in edge if node is not None and node != -1}
     names = [node for node in nodes if isinstance(node, str)]
@@ -104,55 +102,62 @@ def position(node: Node | None, index: Mapping[str, int]) -> int:
     return int(node)
 
 
-def read_edges(
-    path: Path, *, columns: str, entries: str, root: str | None
-) -> list[tuple[Node | None, Node]]:
-    """The (parent, child) pairs of a text file; see `Taxonomy.from_file`."""
-    check_parameter("Taxonomy", "columns", columns, OneOf("child parent", "parent child"))
-    check_parameter("Taxonomy", "entries", entries, OneOf("names", "indices"))
-    edges: list[tuple[Node | None, Node]] = []
-    for number, line in enumerate(_read_text(path).split("\n"), start=1):
-        if not line.strip():
-            continue
-        fields = line.rstrip("\r").split("\t") if "\t" in line else line.split()
-        place = f"{path}, line {number}"
-        if len(fields) != 2:
+def path_edges(paths: Iterable[str], separator: str) -> Iterator[Edge]:
+    """An edge for every path and every beginning of one, which are the names of the nodes."""
+    for path in paths:
+        parts = path.split(separator)
+        if not all(parts):
+            raise DataError(f"The path {path!r} has an empty part between {separator!r}.")
+        above = None
+        for end in range(1, len(parts) + 1):
+            name = separator.join(parts[:end])
+            yield above, name
+            above = name
+
+
+def edge_parents(edges: Sequence[Edge], names: Sequence[str], *, keep_first: bool) -> list[int]:
+    """The parent of each name, −1 for a root; of several, the first or an error."""
+    index = {name: i for i, name in enumerate(names)}
+    parents: dict[int, int] = {}
+    for above, below in edges:
+        parent, child = position(above, index), position(below, index)
+        if child < 0:
+            raise DataError(f"The edge ({above!r}, {below!r}) has no child.")
+        first = parents.setdefault(child, parent)
+        if first != parent and not keep_first:
+            both = " and ".join("no parent" if p < 0 else repr(names[p]) for p in (first, parent))
             raise DataError(
-                f"{place}: two columns are expected. Got {len(fields)}: {line.strip()!r}."
+                f"The node {names[child]!r} has two parents, {both}; "
+                f"multiple_parents='first' keeps the first."
             )
-        child, parent = fields if columns == "child parent" else reversed(fields)
-        above = None if parent in ("", root) else _entry(parent, entries, place)
-        edges.append((above, _entry(child, entries, place)))
-    return edges
+    return [parents.get(i, -1) for i in range(len(names))]
 
 
-def _read_text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror}).") from None
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: not UTF-8 text (byte {error.start}).") from None
+def stored_forest(stored: Any) -> tuple[list[Any], list[int]]:
+    """Names and parents as `Taxonomy.to_dict` gives them, for the constructor to check."""
+    if not isinstance(stored, Mapping) or set(stored) != {"names", "parents"}:
+        raise DataError("A stored taxonomy must have exactly the keys 'names' and 'parents'.")
+    names, parents = stored["names"], stored["parents"]
+    if not isinstance(names, list) or not isinstance(parents, list):
+        raise DataError("A stored taxonomy must have lists of names and of parents.")
+    if not all(type(parent) is int for parent in parents):
+        raise DataError("A stored taxonomy must have whole numbers as parents.")
+    return names, parents
 
 
-def _entry(text: str, entries: str, place: str) -> Node:
-    if entries == "indices":
-        try:
-            return int(text)
-        except ValueError:
-            raise DataError(f"{place}: an index is expected. Got {text!r}.") from None
-    if not text:
-        raise DataError(f"{place}: the child has no name.")
-    return text
+def kept_parents(
+    parent: NDArray[np.int32], top_down: NDArray[np.int32], kept: NDArray[np.int64]
+) -> NDArray[np.int32]:
+    """The nearest kept ancestor of each kept node, as a position in `kept`; −1 without one.
 
-
-def count(n: int, one: str, many: str | None = None) -> str:
-    """``1 node``, ``2 nodes``."""
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
-
-
-def some(items: Sequence[str], *, quote: bool = True) -> str:
-    """The first few of `items`, and how many more there are."""
-    shown = ", ".join(repr(item) if quote else item for item in items[:_SHOWN])
-    more = len(items) - _SHOWN
-    return f"{shown} and {more:,} more" if more > 0 else shown
+    `kept` holds nodes, and −1 for strangers, who have no ancestors.
+    """
+    # The last entry stands for "no node": a root's parent −1 and a stranger point to it.
+    place = np.full(parent.size + 1, -1, dtype=np.int32)
+    place[kept] = np.arange(kept.size)
+    place[-1] = -1
+    nearest = np.full(parent.size + 1, -1, dtype=np.int32)
+    for node in top_down.tolist():
+        above = parent[node]
+        nearest[node] = place[above] if place[above] >= 0 else nearest[above]
+    return nearest[kept]

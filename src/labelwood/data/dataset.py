@@ -2,12 +2,15 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from labelwood.core.labels import lists_to_indicator
+from labelwood.core.labels import indicator, lists_to_indicator
+from labelwood.core.sparse import as_csr
 from labelwood.core.types import CSR
+from labelwood.data._names import check_names
 from labelwood.errors import DataError
 
 if TYPE_CHECKING:
@@ -18,14 +21,18 @@ if TYPE_CHECKING:
 class Dataset:
     """A set of points with their labels.
 
+    `X` and `Y` may be given as any sparse matrix or as a dense array; they are kept in
+    the forms below, without a copy where they have them already.
+
     Attributes
     ----------
     X : csr_array of shape (n, n_features), or None
-        Features in float32. None for a set of texts that has not been vectorised.
+        Features in float32, all finite, with sorted and unique indices. None for a set of
+        texts that has not been vectorised.
     Y : csr_array of shape (n, n_labels)
-        Indicator of the labels, float32 ones.
+        Indicator of the labels, float32 ones, none of them a stored zero.
     label_names, feature_names : sequences of str, or None
-        What the columns of `Y` and `X` are called.
+        What the columns of `Y` and `X` are called, all different.
     ids : sequence of str, or None
         What the points are called.
     texts : sequence of str, or None
@@ -46,22 +53,23 @@ class Dataset:
     description: str = ""
 
     def __post_init__(self) -> None:
-        n, n_labels = self.Y.shape
         if self.X is None and self.texts is None:
             raise DataError("A Dataset needs features (X) or texts.")
-        for what, size, wanted in (
-            ("X", None if self.X is None else self.X.shape[0], n),
-            ("ids", _length(self.ids), n),
-            ("texts", _length(self.texts), n),
-            ("label_names", _length(self.label_names), n_labels),
-            (
-                "feature_names",
-                None if self.X is None else _length(self.feature_names),
-                None if self.X is None else self.X.shape[1],
-            ),
+        object.__setattr__(self, "Y", indicator(self.Y))
+        n, n_labels = self.Y.shape
+        if self.X is not None:
+            object.__setattr__(self, "X", as_csr(self.X))
+            _check_size("X", self.X.shape[0], n)
+        for what, names, size in (
+            ("label_names", self.label_names, n_labels),
+            ("feature_names", self.feature_names, None if self.X is None else self.X.shape[1]),
         ):
-            if size is not None and size != wanted:
-                raise DataError(f"{what} has {size} entries where {wanted} are expected.")
+            if names is not None:
+                check_names(names, what)
+                _check_size(what, len(names), size)
+        for what, values in (("ids", self.ids), ("texts", self.texts)):
+            if values is not None:
+                _check_size(what, len(values), n)
 
     @classmethod
     def from_lists(
@@ -108,10 +116,8 @@ class Dataset:
     def label_lists(self) -> list[list[str]]:
         """The label names (or indices, as text) of each point."""
         names = self.label_names
-        lists = np.split(self.Y.indices, self.Y.indptr[1:-1])
-        if names is None:
-            return [[str(label) for label in labels] for labels in lists]
-        return [[names[label] for label in labels] for labels in lists]
+        called = [str(i) if names is None else names[i] for i in self.Y.indices.tolist()]
+        return [called[start:end] for start, end in pairwise(self.Y.indptr.tolist())]
 
     def __repr__(self) -> str:
         n, n_labels = self.Y.shape
@@ -129,5 +135,6 @@ class Dataset:
         )
 
 
-def _length(values: Sequence[str] | None) -> int | None:
-    return None if values is None else len(values)
+def _check_size(what: str, size: int, wanted: int | None) -> None:
+    if wanted is not None and size != wanted:
+        raise DataError(f"{what} has {size} entries where {wanted} are expected.")

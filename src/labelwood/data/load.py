@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from labelwood.core.params import Boolean, Constraints, Integer, OneOf, check_parameter
 from labelwood.data.dataset import Dataset
 from labelwood.data.readers.files import STANDARD_STREAM, Source, file_name, read_source, writing
-from labelwood.data.readers.options import NameList, Names, ReadOptions, read_names
+from labelwood.data.readers.names import NameList, Names
+from labelwood.data.readers.options import ReadOptions
 from labelwood.data.readers.sniff import SUFFIXES, format_suffix, sniff
 from labelwood.errors import DataError, ParameterError
 
@@ -51,7 +52,7 @@ _WRITABLE = ("xmc", "jsonl", "npz")
 _CONSTRAINTS: Constraints = {
     "n_labels": (Integer(low=0), None),
     "n_features": (Integer(low=0), None),
-    "label_count": (Integer(), None),
+    "label_count": (Integer(low=1), Integer(high=-1), None),
     "one_based": (Boolean(), None),
     "missing": (OneOf("error", "zero"), None),
 }
@@ -99,7 +100,7 @@ def load_dataset(
         occur.
     one_based : bool, optional
         Whether columns are counted from 1. By default XMC text counts from 0, and
-        svmlight from 1 unless a feature 0 occurs.
+        svmlight from 1.
     text_column, label_column, id_column : str, optional
         The columns (or keys) of texts, labels and ids; ``text``, ``labels`` and ``id`` by
         default. Several text columns, as in ``"title,text"``, are joined by a line feed.
@@ -153,7 +154,8 @@ def load_dataset(
         forest = _taxonomy(taxonomy, options.labels)
     elif forest is None and options.labels is not None:
         forest = options.labels.taxonomy()
-    description = f"{Path(file_name(path)).name} ({chosen.title})"
+    taken = ", ".join(filter(None, (chosen.title, dataset.description)))
+    description = f"{Path(file_name(path)).name} ({taken})"
     return replace(dataset, taxonomy=forest, description=description)
 
 
@@ -173,7 +175,7 @@ def _taxonomy(given: "Taxonomy | str | Path", labels: NameList | None) -> "Taxon
     from labelwood.data.taxonomy import Taxonomy
 
     forest = Taxonomy.from_file(given) if isinstance(given, str | Path) else given
-    if labels is None or labels.keys == labels.names:
+    if labels is None or not labels.has_ids:
         return forest
     called = dict(zip(labels.keys, labels.names, strict=True))
     return Taxonomy(tuple(called.get(name, name) for name in forest.names), forest.parent)
@@ -208,27 +210,19 @@ def save_dataset(
     >>> with TemporaryDirectory() as folder:
     ...     save_dataset(data, f"{folder}/one.txt.gz")
     ...     again = load_dataset(f"{folder}/one.txt.gz", label_names=f"{folder}/one.labels.txt")
-    >>> again.X.toarray().tolist() == data.X.astype("float32").toarray().tolist()
+    >>> again.X.toarray().tolist() == data.X.toarray().tolist()
     True
     >>> again.label_names
     ('owl',)
     """
-    from labelwood.core.labels import indicator
-    from labelwood.core.sparse import as_csr
-
     suffix = format_suffix(path)
     chosen = format or {".txt": "xmc", **SUFFIXES}.get(suffix, suffix)
     check_parameter("save_dataset", "format", chosen, OneOf(*_WRITABLE))
-    for kind in ("label_names", "feature_names"):
-        if getattr(dataset, kind) is not None:
-            read_names(getattr(dataset, kind), kind)
     module = _FORMATS[chosen].module()
-    X = None if dataset.X is None else as_csr(dataset.X)
-    checked = replace(dataset, X=X, Y=indicator(dataset.Y))
     try:
         if chosen == "xmc" and str(path) != STANDARD_STREAM:
-            module.write_names(checked, Path(path))
+            module.write_names(dataset, Path(path))
         with writing(path) as file:
-            module.write(checked, file)
+            module.write(dataset, file)
     except UnicodeEncodeError as error:
         raise DataError(f"{path}: a text or name cannot be written as UTF-8 ({error})") from None

@@ -7,24 +7,26 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from labelwood.core.labels import indicator
 from labelwood.core.params import OneOf, check_parameter
-from labelwood.core.sparse import csr_arrays
+from labelwood.core.sparse import csr_arrays, make_csr
 from labelwood.core.types import CSR
+from labelwood.data._edges import read_edges, write_edges
 from labelwood.data._forest import (
-    Node,
-    check_names,
+    Edge,
+    check_nodes,
     checked_parents,
-    count,
     depths,
+    edge_parents,
+    kept_parents,
     node_names,
+    path_edges,
     position,
-    read_edges,
-    some,
+    stored_forest,
 )
+from labelwood.data._names import count, shown, some
 from labelwood.errors import DataError
 
 MultipleParents: TypeAlias = Literal["error", "first"]
@@ -60,7 +62,7 @@ class Taxonomy:
 
     def __post_init__(self) -> None:
         names = tuple(self.names)
-        check_names(names)
+        check_nodes(names)
         parent = checked_parents(self.parent, names)
         depth = np.asarray(depths(parent.tolist(), names), dtype=np.int32)
         parent.flags.writeable = depth.flags.writeable = False
@@ -70,7 +72,7 @@ class Taxonomy:
     @classmethod
     def from_edges(
         cls,
-        edges: Iterable[tuple[Node | None, Node]],
+        edges: Iterable[Edge],
         names: Sequence[str] | None = None,
         *,
         multiple_parents: MultipleParents = "error",
@@ -92,22 +94,8 @@ class Taxonomy:
         check_parameter("Taxonomy", "multiple_parents", multiple_parents, OneOf("error", "first"))
         pairs = list(edges)
         names = node_names(pairs) if names is None else tuple(names)
-        index = {name: i for i, name in enumerate(names)}
-        parents: dict[int, int] = {}
-        for above, below in pairs:
-            parent, child = position(above, index), position(below, index)
-            if child < 0:
-                raise DataError(f"The edge ({above!r}, {below!r}) has no child.")
-            first = parents.setdefault(child, parent)
-            if first != parent and multiple_parents == "error":
-                both = " and ".join(
-                    "no parent" if p < 0 else repr(names[p]) for p in (first, parent)
-                )
-                raise DataError(
-                    f"The node {names[child]!r} has two parents, {both}; "
-                    f"multiple_parents='first' keeps the first."
-                )
-        return cls(names, np.array([parents.get(i, -1) for i in range(len(names))], dtype=np.int32))
+        parents = edge_parents(pairs, names, keep_first=multiple_parents == "first")
+        return cls(names, np.array(parents, dtype=np.int32))
 
     @classmethod
     def from_paths(cls, paths: Iterable[str], separator: str = "/") -> "Taxonomy":
@@ -115,17 +103,7 @@ class Taxonomy:
 
         Missing intermediate nodes are created. The nodes are sorted by name.
         """
-        parents: dict[str, str | None] = {}
-        for path in paths:
-            parts = path.split(separator)
-            if not all(parts):
-                raise DataError(f"The path {path!r} has an empty part between {separator!r}.")
-            above = None
-            for end in range(1, len(parts) + 1):
-                name = separator.join(parts[:end])
-                parents[name] = above
-                above = name
-        return cls.from_edges((above, name) for name, above in parents.items())
+        return cls.from_edges(path_edges(paths, separator))
 
     @classmethod
     def from_file(
@@ -144,7 +122,7 @@ class Taxonomy:
         ----------
         path : path
             Two columns, divided by a tab, or by blanks in a line without a tab. Empty
-            lines are skipped.
+            lines are skipped; ``.gz`` and ``.xz`` are decompressed, ``-`` is standard input.
         names : sequence of str, optional
             All nodes in column order, as in `from_edges`.
         columns : {"child parent", "parent child"}
@@ -157,22 +135,20 @@ class Taxonomy:
         multiple_parents : {"error", "first"}
             As in `from_edges`.
         """
-        edges = read_edges(Path(path), columns=columns, entries=entries, root=root)
+        source, edges = read_edges(path, columns=columns, entries=entries, root=root)
         try:
             return cls.from_edges(edges, names, multiple_parents=multiple_parents)
         except DataError as error:
-            raise DataError(f"{path}: {error}") from None
+            hint = f"The columns were read as {columns}: Taxonomy.from_file has other options."
+            raise source.error(None, f"{error} {hint}") from None
 
     def to_file(self, path: str | Path) -> None:
-        """Write ``child<TAB>parent`` for every node, in column order; a root's parent is empty."""
-        bad = [name for name in self.names if any(mark in name for mark in "\t\n\r")]
-        if bad:
-            raise DataError(f"Names with a tab or a line end cannot be written: {some(bad)}.")
-        lines = [
-            f"{name}\t{self.names[parent] if parent >= 0 else ''}\n"
-            for name, parent in zip(self.names, self.parent.tolist(), strict=True)
-        ]
-        Path(path).write_text("".join(lines), encoding="utf-8", newline="\n")
+        """Write ``child<TAB>parent`` for every node, in column order; a root's parent is empty.
+
+        ``.gz`` and ``.xz`` compress, ``-`` is standard output.
+        """
+        above = ("" if parent < 0 else self.names[parent] for parent in self.parent.tolist())
+        write_edges(path, zip(above, self.names, strict=True))
 
     def to_dict(self) -> dict[str, Any]:
         """Names and parents as plain lists, ready for JSON."""
@@ -181,13 +157,7 @@ class Taxonomy:
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> "Taxonomy":
         """The forest that `to_dict` wrote, checked."""
-        if not isinstance(stored, Mapping) or set(stored) != {"names", "parents"}:
-            raise DataError("A stored taxonomy must have exactly the keys 'names' and 'parents'.")
-        names, parents = stored["names"], stored["parents"]
-        if not isinstance(names, list) or not isinstance(parents, list):
-            raise DataError("A stored taxonomy must have lists of names and of parents.")
-        if not all(type(parent) is int for parent in parents):
-            raise DataError("A stored taxonomy must have whole numbers as parents.")
+        names, parents = stored_forest(stored)
         return cls(tuple(names), np.array(parents, dtype=object))
 
     def __len__(self) -> int:
@@ -258,9 +228,8 @@ class Taxonomy:
         pointers = closed_pointers(indptr, indices, self.parent)
         columns = np.empty(int(pointers[-1]), dtype=np.int32)
         closed_indices(indptr, indices, self.parent, columns)
-        closed = sp.csr_array(
-            (np.ones(columns.size, dtype=np.float32), columns, pointers), shape=matrix.shape
-        )
+        ones = np.ones(columns.size, dtype=np.float32)
+        closed = make_csr(pointers, columns, ones, matrix.shape)
         closed.sort_indices()
         return closed
 
@@ -278,9 +247,9 @@ class Taxonomy:
         here = matrix.indices[orphans[orphans < matrix.indptr[row + 1]]]
         pairs = [f"{self.names[i]!r} (parent {self.names[self.parent[i]]!r})" for i in here]
         rows = np.unique(np.searchsorted(matrix.indptr, orphans, side="right")).size
-        more = f", as do {count(rows - 1, 'other row')}" if rows > 1 else ""
+        more = f", and so in {count(rows - 1, 'other row')}" if rows > 1 else ""
         raise DataError(
-            f"Row {row} has labels without their parents: {some(pairs, quote=False)}{more}; "
+            f"Row {row} has labels without their parents: {some(pairs)}{more}; "
             f"close(Y) adds the missing ancestors."
         )
 
@@ -299,19 +268,11 @@ class Taxonomy:
         strangers = [name for name in names if name not in self._index]
         if strangers and unknown == "error":
             raise DataError(
-                f"{count(len(strangers), 'label')} not in the taxonomy: {some(strangers)}; "
-                f"unknown='root' lets them stand alone."
+                f"{count(len(strangers), 'label')} not in the taxonomy: "
+                f"{some(map(shown, strangers))}; unknown='root' lets them stand alone."
             )
-        # The last entry stands for "no node": a root's parent −1 and a stranger point to it.
         kept = np.array([self._index.get(name, -1) for name in names], dtype=np.int64)
-        label = np.full(len(self) + 1, -1, dtype=np.int32)
-        label[kept] = np.arange(kept.size)
-        label[-1] = -1
-        nearest = np.full(len(self) + 1, -1, dtype=np.int32)
-        for node in self.order.tolist():
-            above = self.parent[node]
-            nearest[node] = label[above] if label[above] >= 0 else nearest[above]
-        return Taxonomy(names, nearest[kept])
+        return Taxonomy(names, kept_parents(self.parent, self.order, kept))
 
     def _orphans(self, Y: CSR) -> NDArray[np.int64]:
         """Positions in `Y.indices` of the labels whose parent is not in the same row."""

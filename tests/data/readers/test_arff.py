@@ -5,8 +5,9 @@ import gzip
 import pytest
 
 from labelwood.data.load import load_dataset
+from labelwood.data.readers.arff_header import split_fields
 from labelwood.data.taxonomy import Taxonomy
-from labelwood.errors import DataError
+from labelwood.errors import DataError, ParameterError
 
 MEKA = """% a comment
 @relation 'birds: -C 2 -split-number 3'
@@ -102,15 +103,28 @@ def test_nested_labels_in_xml_are_a_taxonomy(write, beside):
     ("xml", "message"),
     [
         ("<labels>", "not valid XML"),
-        ("<labels/>", "found no label"),
+        ("<labels/>", "found no label$"),
+        ('<?xml version="1.0" encoding="owl"?><labels/>', "not valid XML"),
         ('<labels><label name="x"/><label name="x"/></labels>', "a label comes twice"),
         ('<labels><tag name="x"/></labels>', 'found .<tag name="x" />. where <label name="…"> is'),
         ("<labels><label/></labels>", "found '<label />' where"),
-        ("<!DOCTYPE labels []><labels/>", "found a document type declaration"),
+        (
+            "<!DOCTYPE labels []><labels/>",
+            "found a document type declaration, which is not supported$",
+        ),
+        (
+            '<!DOCTYPE l SYSTEM "l.dtd"><labels/>',
+            "found a document type declaration, which is not supported$",
+        ),
+        (
+            '<!DOCTYPE l [<!ENTITY a "x">]><labels><label name="&a;&a;"/></labels>',
+            "found a document type declaration, which is not supported$",
+        ),
     ],
 )
-def test_bad_xml_is_an_error(write, xml, message):
-    write("birds.xml", xml)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_bad_xml_is_an_error(write, xml, message, encoding):
+    write("birds.xml", xml.encode(encoding))
     with pytest.raises(DataError, match=rf"birds\.xml: {message}"):
         load_dataset(write("birds.arff", SPARSE))
 
@@ -234,6 +248,27 @@ def test_a_numeric_label_must_be_zero_or_one(write):
     text = body_of(SPARSE, "2,1,1,1\n")
     with pytest.raises(DataError, match="line 7: found '2' for 'a' where 0 or 1 is expected"):
         load_dataset(write("a.arff", text), label_count=1)
+
+
+def test_no_labels_at_all_cannot_be_asked_for(write):
+    message = "'label_count' parameter of load_dataset must be an int ≥ 1 or an int ≤ -1 or None"
+    with pytest.raises(ParameterError, match=message):
+        load_dataset(write("a.arff", MEKA), label_count=0)
+
+
+def test_a_feature_called_like_a_value_of_another_is_an_error(write):
+    text = (
+        "@relation 'a: -C 1'\n@attribute l {0,1}\n@attribute c {x,y}\n@attribute 'c=x' real\n"
+        "@data\n1,x,2\n"
+    )
+    with pytest.raises(DataError, match=r"a\.arff, line 5: two features are called 'c=x'"):
+        load_dataset(write("a.arff", text))
+
+
+def test_blanks_before_a_stray_quote_take_no_time():
+    assert split_fields("1," + " " * 20_000 + "'") is None
+    assert split_fields("'a'" + " " * 20_000 + "x") is None
+    assert split_fields(" " * 20_000 + "'a' ,  b c  ,'' ,") == ["a", "b c", "", ""]
 
 
 def test_label_options_do_not_go_with_a_hierarchical_class(write):

@@ -67,6 +67,15 @@ def test_bad_columns_are_errors_that_say_what_and_where(write_table, columns, op
         load_dataset(write_table(**columns), **options)
 
 
+@pytest.mark.parametrize("twice", ["text", "labels", "size"])
+def test_a_column_name_that_comes_twice_is_an_error(tmp_path, twice):
+    names = ["text", "labels", "size", twice]
+    columns = [["a"], [["x"]], [1.0], ["b"]]
+    pq.write_table(pa.table(list(map(pa.array, columns)), names=names), tmp_path / "a.parquet")
+    with pytest.raises(DataError, match=rf"a\.parquet: the column '{twice}' comes twice$"):
+        load_dataset(tmp_path / "a.parquet")
+
+
 def test_a_damaged_file_is_an_error(write_table):
     path = write_table(**ROWS)
     path.write_bytes(path.read_bytes()[:-20])

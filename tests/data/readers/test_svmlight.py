@@ -61,7 +61,6 @@ def test_labels_are_names_numbers_first(write, content, names, lists):
     ("content", "features"),
     [
         pytest.param("1 1:2 3:4\n", [[2, 0, 4]], id="from one"),
-        pytest.param("1 0:2 3:4\n", [[2, 0, 0, 4]], id="a zero occurs"),
         pytest.param("1 3:1 1:2 3:1\n", [[2, 0, 2]], id="unsorted, summed"),
         pytest.param("# head\n\n1 1:1 # tail 9:9\n  \t\n# end", [[1]], id="comments, blank lines"),
         pytest.param("1 1:1#tail\r\n\r\n1 qid:3 1:2\r\n", [[1], [2]], id="CR LF, qid"),
@@ -74,11 +73,22 @@ def test_legal_lines(write, content, features):
 
 
 @pytest.mark.parametrize(
-    ("one_based", "features"), [(True, [[0, 1]]), (False, [[0, 0, 1]]), (None, [[0, 1]])]
+    ("one_based", "features", "first"),
+    [(True, [[0, 1]], 1), (False, [[0, 0, 1]], 0), (None, [[0, 1]], 1)],
 )
-def test_one_based_overrides_the_guess(write, one_based, features):
+def test_features_count_from_one_unless_told_otherwise(write, one_based, features, first):
     data = load_dataset(write("a.svm", "1 2:1\n"), one_based=one_based)
     assert data.X.toarray().tolist() == features
+    assert data.description == f"a.svm (svmlight, features from {first})"
+
+
+def test_a_feature_zero_is_an_error_that_names_the_remedy(write):
+    path = write("a.svm", "1 1:1\n1 0:2 3:4\n")
+    with pytest.raises(
+        DataError, match=r"line 2: found '0:2', but features count from 1; .* one_based=False$"
+    ):
+        load_dataset(path)
+    assert load_dataset(path, one_based=False).X.toarray().tolist() == [[0, 1, 0, 0], [2, 0, 0, 4]]
 
 
 def test_the_number_of_features_can_be_given(write):
@@ -99,11 +109,7 @@ def test_only_comments_give_no_points(write):
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [
-        (
-            "1 1:1\n1 0:1\n",
-            {"one_based": True},
-            r"line 2: found '0:1', but features are numbered 1",
-        ),
+        ("1 0:1\n", {"one_based": True}, r"line 1: found '0:1', but features count from 1"),
         ("1 1:1\n\n1 9:1\n", {"n_features": 3}, r"line 3: feature column 8 \(from 0\) is outside"),
         (
             "1 1:1\n#\nx 1:1\n",
@@ -111,8 +117,9 @@ def test_only_comments_give_no_points(write):
             r"line 3: found label 'x', which is not among",
         ),
         ("1 1:1\n1 x:1\n", {}, r"line 2: found 'x:1' where a pair feature:value"),
-        ("1 1:1\n1 2147483647:1\n", {}, r"line 2: found '2147483647:1', but features are numbered"),
-        (f"1 {'9' * 30}:1\n", {}, r"line 1: found '9{30}:1', but features are numbered"),
+        ("1 1:1\n1 2147483648:1\n", {}, r"line 2: found '2147483648:1', .* 1 to 2147483647$"),
+        (f"1 {'9' * 30}:1\n", {}, r"line 1: found '9{30}:1', but .* 1 to 2147483647$"),
+        ("1 2147483647:1\n", {"one_based": False}, r"line 1: .* 0 to 2147483646$"),
         ("1 1:1\n1 -2:1\n", {}, r"line 2: found '-2:1' where a pair"),
         ("1 1:1 2\n", {}, r"line 1: found '2' where a pair"),
         ("1, 1:1\n", {}, r"line 1: found nothing where labels separated by commas are expected"),

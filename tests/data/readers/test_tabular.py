@@ -59,6 +59,18 @@ def test_long_texts_are_read_and_the_limit_of_the_csv_module_is_left_as_it_was(w
     assert csv.field_size_limit() == before
 
 
+def test_the_limit_fits_a_platform_with_short_longs(write, monkeypatch):
+    real = csv.field_size_limit
+
+    def of_32_bits(limit):
+        if limit > 2**31 - 1:
+            raise OverflowError("Python int too large to convert to C long")
+        return real(limit)
+
+    monkeypatch.setattr(csv, "field_size_limit", of_32_bits)
+    assert load_dataset(write("a.csv", "text\n" + "a" * 200_000)).texts == ["a" * 200_000]
+
+
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_blank_lines_are_skipped_and_the_last_line_end_may_be_missing(write, end):
     content = f"\ufefftext,labels{end}{end}a,x{end}{end}b,"
@@ -67,7 +79,9 @@ def test_blank_lines_are_skipped_and_the_last_line_end_may_be_missing(write, end
 
 
 def test_a_header_alone_gives_no_points(write):
-    assert len(load_dataset(write("a.csv", "text,labels\n"))) == 0
+    data = load_dataset(write("a.csv", "text,labels\n"))
+    assert (len(data), data.label_lists()) == (0, [])
+    assert repr(data).startswith("Dataset('a.csv (CSV)': 0 points, texts, not vectorised, 0 labels")
 
 
 @pytest.mark.parametrize(
@@ -88,7 +102,7 @@ def test_a_header_alone_gives_no_points(write):
         ),
         ("text\na\n", {"label_column": "tags"}, r"line 1: .* no 'tags'; .* by label_column"),
         ("text\na\n", {"id_column": "key"}, r"line 1: .* no 'key'; .* by id_column"),
-        ("text,text\na,x\n", {}, r"line 1: a column name comes twice"),
+        ("text,text\na,x\n", {}, r"line 1: the column 'text' comes twice"),
         (b"text\nok\n\xff\n", {}, r"line 3: byte 0xff at position 1 is not UTF-8"),
         (b"text\nok\na\0b\n", {}, r"line 3: found a NUL byte"),
     ],

@@ -70,9 +70,17 @@ def test_legal_lines(write, content, labels, features):
     assert data.X.toarray().tolist() == features
 
 
-def test_a_header_of_no_points_gives_no_points(write):
-    data = load_dataset(write("a.txt", "0 3 2\n"))
+@pytest.mark.parametrize("content", ["0 3 2\n", "0 3 2", "0 3 2\r\n"])
+def test_a_header_of_no_points_gives_no_points(write, content):
+    data = load_dataset(write("a.txt", content))
     assert (data.X.shape, data.Y.shape) == ((0, 3), (0, 2))
+    assert repr(data).startswith("Dataset('a.txt (XMC text)': 0 points, 3 features")
+
+
+@pytest.mark.parametrize("content", ["1 3 2\n", "1 3 2"])
+def test_a_header_without_its_points_is_an_error(write, content):
+    with pytest.raises(DataError, match="line 1: the header says 1 points, but 0 lines follow it"):
+        load_dataset(write("a.txt", content))
 
 
 def test_a_stored_zero_stays_an_entry(write):

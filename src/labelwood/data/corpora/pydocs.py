@@ -1,14 +1,13 @@
 """A real corpus on any machine: the docstrings of the installed Python libraries."""
 
 import ast
-import gc
 import importlib.util
+import re
 import sys
 import sysconfig
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -39,6 +38,7 @@ PACKAGES = (
 )
 
 _TEST_FOLDERS = {"test", "tests", "idle_test"}
+_FILE_NAME = "<docstrings for pydocs>"
 _BRANCHES = (ast.If, ast.Try, ast.With, ast.ExceptHandler)
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _IMPLICIT = {"self", "cls", "mcs", "args", "kwargs"}
@@ -162,13 +162,11 @@ def _read(sources: Sequence[tuple[str, Path]], min_words: int) -> tuple[list[_Do
     documents: dict[str, _Document] = {}
     texts: set[str] = set()
     n_unread = 0
-    with progress("reading docstrings", len(sources)) as bar, _no_collection():
+    with progress("reading docstrings", len(sources)) as bar:
         for module, path in sources:
             bar.update()
             try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # what the parser thinks of their escapes
-                    tree = ast.parse(path.read_bytes())
+                tree = _parse(path)
             except (SyntaxError, ValueError, RecursionError, OSError):
                 n_unread += 1
                 continue
@@ -180,16 +178,11 @@ def _read(sources: Sequence[tuple[str, Path]], min_words: int) -> tuple[list[_Do
     return list(documents.values()), n_unread
 
 
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Pause the garbage collector: syntax trees have no cycles, and it doubles the time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
+def _parse(path: Path) -> ast.Module:
+    # A filter for this pseudo-file alone can stay, unlike `catch_warnings`, which
+    # would set back what other threads do to the filters meanwhile.
+    warnings.filterwarnings("ignore", module=re.escape(_FILE_NAME))
+    return ast.parse(path.read_bytes(), _FILE_NAME)
 
 
 def _documents(node: ast.AST, module: str, prefix: str) -> Iterator[_Document]:

@@ -4,8 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwood.core.kernel import exact_kernel
-
-MAX_INDEX = 2**31 - 1
+from labelwood.data.readers.columns import MAX_COLUMNS
 
 _PLUS, _MINUS, _DOT, _ZERO, _LOWER_E, _UPPER_E = (ord(character) for character in "+-.0eE")
 _POWERS = np.array([float(f"1e{exponent}") for exponent in range(61)])
@@ -23,17 +22,21 @@ def byte_at(text: NDArray[np.uint8], at: int) -> int:
 
 @exact_kernel
 def parse_digits(text: NDArray[np.uint8], at: int) -> tuple[int, int]:
-    """The number whose digits start at `at`, capped just above MAX_INDEX, and where it ends."""
+    """The number whose digits start at `at`, capped just above MAX_COLUMNS, and where it ends."""
     value = 0
     while _ZERO <= byte_at(text, at) < _ZERO + 10:
-        value = min(value * 10 + (byte_at(text, at) - _ZERO), MAX_INDEX + 1)
+        value = min(value * 10 + (byte_at(text, at) - _ZERO), MAX_COLUMNS + 1)
         at += 1
     return value, at
 
 
 @exact_kernel
 def _scale(mantissa: np.uint64, exponent: int, truncated: bool) -> tuple[np.float32, bool]:
-    """The mantissa times 10^exponent, and whether it is the float32 nearest to it for sure."""
+    """The mantissa times 10^exponent, and whether it is sure.
+
+    Sure is what Python's `float` gives, rounded to float32. That is not always the
+    float32 nearest to the decimals, since they are rounded twice.
+    """
     if mantissa == np.uint64(0):
         return np.float32(0.0), True
     if abs(exponent) >= _POWERS.size:

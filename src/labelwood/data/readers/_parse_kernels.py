@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwood.core.kernel import exact_kernel
-from labelwood.data.readers._decimal_kernels import MAX_INDEX, byte_at, parse_digits, parse_value
+from labelwood.data.readers._decimal_kernels import byte_at, parse_digits, parse_value
+from labelwood.data.readers.columns import MAX_COLUMNS
 
 OK, BAD_LABEL, LABEL_RANGE, BAD_FEATURE, FEATURE_RANGE, BAD_VALUE, NOT_FINITE, STRAY_CR = range(8)
 NAME = 2**40  # a label that is no integer is left as NAME + the offset of its first byte
@@ -103,7 +104,7 @@ def _parse_name(text: NDArray[np.uint8], at: int) -> tuple[int, int]:
         plain = False
         end += 1
         byte = byte_at(text, end)
-    if not plain or value > MAX_INDEX:
+    if not plain or value > MAX_COLUMNS:
         return NAME + at, end
     return -value if sign == _MINUS else value, end
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from labelwood.data._names import first_double, shown
 from labelwood.data.dataset import Dataset
 from labelwood.data.readers.arff_header import (
     HIERARCHICAL,
@@ -16,9 +17,9 @@ from labelwood.data.readers.arff_header import (
     split_pairs,
 )
 from labelwood.data.readers.columns import ColumnBuilder
-from labelwood.data.readers.files import Source, shown, without_compression
-from labelwood.data.readers.mulan import read_labels
-from labelwood.data.readers.options import NameList, ReadOptions
+from labelwood.data.readers.files import Source, without_compression
+from labelwood.data.readers.names import NameList, read_xml
+from labelwood.data.readers.options import ReadOptions
 from labelwood.errors import DataError
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def _labels(
         return NameList(labels, labels), None
     beside = _xml_beside(source)
     if beside is not None:
-        names = read_labels(beside)
+        names = read_xml(beside)
         return names, names.taxonomy()
     raise source.error(
         header.data_line,
@@ -125,6 +126,11 @@ class _Rows:
             if attribute.kind != HIERARCHICAL and attribute.name not in self.label_at:
                 self.feature_at[attribute.name] = len(names)
                 names += _feature_names(attribute)
+        double = first_double(names)
+        if double is not None:
+            raise source.error(
+                header.data_line, f"two features are called {shown(names[double])}; rename one"
+            )
         self.features = ColumnBuilder(source, "feature", NameList(tuple(names), tuple(names)))
         self.labels = ColumnBuilder(source, "label", labels)
 

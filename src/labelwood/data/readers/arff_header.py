@@ -5,13 +5,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from labelwood.data.readers.files import Source, shown
+from labelwood.data._names import shown
+from labelwood.data.readers.files import Source
 
 NUMERIC, NOMINAL, HIERARCHICAL = "numeric", "nominal", "hierarchical"
 _NUMERIC_TYPES = ("numeric", "real", "integer")
 _WORD = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _NAME_AND_TYPE = re.compile(rf"({_WORD}|[^\s{{]+)\s*(\S.*)?")
-_FIELD = re.compile(rf"\s*({_WORD}|[^,'\"]*)\s*(,|\Z)")
+_FIELD = re.compile(rf"\s*+({_WORD}|[^,'\"]*+)\s*+(,|\Z)")  # "+": no blank is tried twice
 _PAIR = re.compile(rf"\s*(\d{{1,10}})\s+({_WORD}|[^\s,'\"]+)\s*(,|\Z)")
 _ESCAPE = re.compile(r"\\(.)")
 _LABEL_COUNT = re.compile(r"-C\s+(-?\d{1,9})\b")

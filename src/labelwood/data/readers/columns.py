@@ -4,13 +4,15 @@ from array import array
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import scipy.sparse as sp
 
+from labelwood.core.sparse import make_csr
 from labelwood.core.types import CSR, AnyArray
-from labelwood.data.readers.files import Source, shown
-from labelwood.data.readers.options import NameList
+from labelwood.data._names import shown
+from labelwood.data.readers.files import Source
+from labelwood.data.readers.names import NameList
 
-MAX_COLUMNS = 2**31 - 1
+MAX_COLUMNS = 2**31 - 1  # what a 32-bit index can number
+ROWS_AT_ONCE = 4096  # written in one piece
 
 
 class ColumnBuilder:
@@ -50,6 +52,12 @@ class ColumnBuilder:
                 line, f"{kind} {column!r}: a file holds names (text) or numbers, not both"
             )
         if isinstance(column, int):
+            if self._given is not None and self._given.has_ids:
+                raise self._source.error(
+                    line,
+                    f"found {kind} number {column}, but {kind}_names lists ids: "
+                    f'write the id as text: "{column}"',
+                )
             limit = MAX_COLUMNS if self._width is None else self._width
             if not 0 <= column < limit:
                 raise self._source.error(line, f"{kind} number {column} is outside 0…{limit - 1}")
@@ -122,10 +130,7 @@ def label_matrix(indices: AnyArray, indptr: AnyArray, n_labels: int) -> CSR:
 
 
 def _canonical(data: AnyArray, indices: AnyArray, indptr: AnyArray, n_columns: int) -> CSR:
-    # SciPy takes the wider of the two index types for both.
-    width = np.int32 if indices.size <= MAX_COLUMNS else np.int64
-    narrow = (data, indices.astype(width, copy=False), indptr.astype(width, copy=False))
-    matrix = sp.csr_array(narrow, shape=(indptr.size - 1, n_columns))
+    matrix = make_csr(indptr, indices, data, (indptr.size - 1, n_columns))
     matrix.sum_duplicates()
     return matrix
 

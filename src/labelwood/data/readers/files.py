@@ -18,7 +18,6 @@ _COMPRESSIONS = (".gz", ".xz")
 _MAGIC = {b"\x1f\x8b": ".gz", b"\xfd7zXZ\x00": ".xz"}
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _CHUNK = 1 << 20
-_SHOWN = 40
 
 
 class _Decompressor(Protocol):
@@ -54,6 +53,11 @@ class Source:
             yield number, self.decode(self.data[start:end], number)
             start = end
 
+    def end_last_line(self) -> None:
+        """Give the last line its line feed, for a parser that stops at nothing else."""
+        if not self.data.endswith(b"\n"):
+            self.data.append(ord("\n"))
+
     def line_at(self, offset: int) -> int:
         """The number of the line that holds the byte at `offset`."""
         return self.data.count(b"\n", 0, offset) + 1
@@ -76,17 +80,6 @@ class Source:
         if "\0" in text:
             raise self.error(line, "found a NUL byte where text is expected")
         return text
-
-
-def shown(text: str) -> str:
-    """`text` in quotes, shortened, for an error message.
-
-    Examples
-    --------
-    >>> shown("a" * 100)
-    "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…'"
-    """
-    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
 
 
 def reason(error: Exception) -> str:

@@ -5,15 +5,16 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import IO, Any, NoReturn
 
+from labelwood.core.sparse import row_blocks
 from labelwood.core.types import CSR, AnyArray
+from labelwood.data._names import shown, some
 from labelwood.data.dataset import Dataset
-from labelwood.data.readers.columns import ColumnBuilder, decimals
-from labelwood.data.readers.files import Source, shown
+from labelwood.data.readers.columns import ROWS_AT_ONCE, ColumnBuilder, decimals
+from labelwood.data.readers.files import Source
 from labelwood.data.readers.options import ReadOptions
 from labelwood.errors import DataError
 
 _FEATURES = "features"
-_ROWS_AT_ONCE = 4096
 
 
 def read(source: Source, options: ReadOptions) -> Dataset:
@@ -50,7 +51,7 @@ class _Reader:
         if not (self.has_text or self.has_features):
             raise source.error(
                 number,
-                f"found the keys {', '.join(map(shown, first)) or 'none'}, but 'text' or "
+                f"found the keys {some(map(shown, first)) or 'none'}, but 'text' or "
                 "'features' is expected; name another key of the text by text_column",
             )
         self.texts: list[str] = []
@@ -173,27 +174,27 @@ def write(dataset: Dataset, file: IO[bytes]) -> None:
     """Write JSON Lines; columns without names are written as numbers."""
     if len(dataset) == 0:
         raise DataError("a data set without points cannot be written as JSONL")
-    for start in range(0, len(dataset), _ROWS_AT_ONCE):
-        block = dataset.select(range(start, min(start + _ROWS_AT_ONCE, len(dataset))))
-        for point in _points(block):
+    for rows in row_blocks(dataset.Y, ROWS_AT_ONCE):
+        for point in _points(dataset, rows):
             file.write(json.dumps(point, ensure_ascii=False).encode("utf-8") + b"\n")
 
 
-def _points(dataset: Dataset) -> Iterator[dict[str, Any]]:
-    labels = _rows(dataset.Y, _named(dataset.Y.indices, dataset.label_names))
+def _points(dataset: Dataset, rows: slice) -> Iterator[dict[str, Any]]:
+    Y = dataset.Y[rows]
+    labels = _rows(Y, _named(Y.indices, dataset.label_names))
     features: list[Any] = []
     if dataset.X is not None:
-        values = [float(value) for value in decimals(dataset.X.data)]
-        names = _rows(dataset.X, _named(dataset.X.indices, dataset.feature_names))
-        entries = list(map(zip, names, _rows(dataset.X, values)))
+        X = dataset.X[rows]
+        values = [float(value) for value in decimals(X.data)]
+        entries = map(zip, _rows(X, _named(X.indices, dataset.feature_names)), _rows(X, values))
         features = [list(e) if dataset.feature_names is None else dict(e) for e in entries]
-    for row in range(len(dataset)):
+    for at, row in enumerate(range(rows.start, rows.stop)):
         point: dict[str, Any] = {} if dataset.ids is None else {"id": dataset.ids[row]}
-        point["labels"] = labels[row]
+        point["labels"] = labels[at]
         if dataset.texts is not None:
             point["text"] = dataset.texts[row]
         if dataset.X is not None:
-            point[_FEATURES] = features[row]
+            point[_FEATURES] = features[at]
         yield point
 
 

@@ -1,33 +1,10 @@
-"""What a user can tell a reader, and lists of names."""
+"""What a user can tell a reader."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
 
-from labelwood.data.readers.files import Source, read_source, shown
-from labelwood.errors import DataError
-
-if TYPE_CHECKING:
-    from labelwood.data.taxonomy import Taxonomy
-
-Names: TypeAlias = str | Path | Sequence[str]
-
-
-@dataclass(frozen=True)
-class NameList:
-    """Names in column order, the keys under which a data file knows them, and their parents."""
-
-    names: tuple[str, ...]
-    keys: tuple[str, ...]
-    edges: tuple[tuple[str, str], ...] = ()
-
-    def taxonomy(self) -> "Taxonomy | None":
-        """The forest of (parent, child) edges, when there are any."""
-        from labelwood.data.taxonomy import Taxonomy
-
-        return Taxonomy.from_edges(self.edges, self.names) if self.edges else None
+from labelwood.data.readers.names import NameList, Names, read_names
 
 
 @dataclass(frozen=True)
@@ -66,49 +43,3 @@ class ReadOptions:
         if isinstance(self.text_column, str):
             return tuple(name.strip() for name in self.text_column.split(","))
         return tuple(self.text_column)
-
-
-def read_names(names: Names, parameter: str) -> NameList:
-    """Names from a sequence, or from a file with one name or ``id<TAB>name`` a line."""
-    if isinstance(names, str | Path):
-        if Path(names).suffix.lower() == ".xml":
-            from labelwood.data.readers.mulan import read_labels
-
-            return read_labels(names)
-        return _names_of_file(read_source(names))
-    listed = tuple(names)
-    if not all(isinstance(name, str) for name in listed):
-        odd = next(name for name in listed if not isinstance(name, str))
-        raise DataError(f"{parameter} must hold text. Got {odd!r} instead.")
-    if len(set(listed)) < len(listed):
-        raise DataError(f"{parameter} holds {shown(_first_double(listed)[1])} twice.")
-    return NameList(listed, listed)
-
-
-def _names_of_file(source: Source) -> NameList:
-    rows: list[list[str]] = []
-    for number, line in source.lines():
-        fields = line.rstrip("\r\n").split("\t")
-        if not all(field.strip() for field in fields) or len(fields) > 2:
-            raise source.error(
-                number,
-                f"found {shown(line)} where one name, or an id, a tab and a name is expected",
-            )
-        if len(fields) != len(rows[0] if rows else fields):
-            raise source.error(number, "only some of the lines have a tab; all or none must")
-        rows.append(fields)
-    keys, names = tuple(row[0] for row in rows), tuple(row[-1] for row in rows)
-    for listed in (keys, names):
-        if len(set(listed)) < len(listed):
-            position, name = _first_double(listed)
-            raise source.error(position + 1, f"{shown(name)} stands on an earlier line too")
-    return NameList(names, keys)
-
-
-def _first_double(names: Sequence[str]) -> tuple[int, str]:
-    seen: set[str] = set()
-    for position, name in enumerate(names):
-        if name in seen:
-            return position, name
-        seen.add(name)
-    raise ValueError("no name comes twice")

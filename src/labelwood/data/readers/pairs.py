@@ -6,9 +6,10 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 
 from labelwood.core.types import AnyArray, FloatArray, PointerArray
-from labelwood.data.readers.files import Source, shown
+from labelwood.data._names import shown
+from labelwood.data.readers.columns import MAX_COLUMNS
+from labelwood.data.readers.files import Source
 
-MAX_INDEX = 2**31 - 1
 _WORD, _NUMBER = re.compile(rb"\S*"), re.compile(rb"[-+.0-9eE]*")
 _NOT_FINITE = ("nan", "inf", "infinity")
 
@@ -45,15 +46,14 @@ def parse_pairs(
     start: int,
     *,
     base: int = 0,
-    n_features: int = MAX_INDEX,
-    n_labels: int = MAX_INDEX,
+    n_features: int = MAX_COLUMNS,
+    n_labels: int = MAX_COLUMNS,
     svmlight: bool = False,
 ) -> PairLines:
     """Parse the lines from byte `start` on, or raise `ParseError`."""
     from labelwood.data.readers import _parse_kernels as kernels
 
-    if not source.data.endswith(b"\n"):
-        source.data.append(ord("\n"))
+    source.end_last_line()
     text = np.frombuffer(source.data, dtype=np.uint8)
     lines, commas, colons = kernels.count_marks(text)
     (code, offset), starts, labels, features, unsure = kernels.parse_lines(

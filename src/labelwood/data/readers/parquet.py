@@ -3,9 +3,10 @@
 from dataclasses import replace
 from typing import Any
 
+from labelwood.data._names import first_double, shown, some
 from labelwood.data.dataset import Dataset
 from labelwood.data.readers.columns import ColumnBuilder
-from labelwood.data.readers.files import Source, reason, shown
+from labelwood.data.readers.files import Source, reason
 from labelwood.data.readers.options import ReadOptions
 from labelwood.errors import MissingExtraError
 
@@ -47,12 +48,16 @@ def _columns(source: Source, wanted: set[str], required: list[str]) -> dict[str,
         file = parquet.ParquetFile(pyarrow.BufferReader(source.data))
         names = file.schema_arrow.names
         table = file.read(columns=[name for name in names if name in wanted])
-        columns = {name: table.column(name).to_pylist() for name in table.column_names}
+        # By position: a name that comes twice is refused below.
+        columns = {name: table.column(i).to_pylist() for i, name in enumerate(table.column_names)}
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         raise source.error(None, f"not a valid Parquet file ({reason(error)})") from None
+    double = first_double(names)
+    if double is not None:
+        raise source.error(None, f"the column {shown(names[double])} comes twice")
     for name in required:
         if name not in columns:
-            found = ", ".join(map(shown, names)) or "none"
+            found = some(map(shown, names)) or "none"
             raise source.error(
                 None,
                 f"found the columns {found}, but no {name!r}; name the right ones by "

@@ -1,18 +1,25 @@
 """svmlight: ``label,label f:v f:v # comment`` for each point."""
 
+import re
+
 import numpy as np
 
 from labelwood.core.types import AnyArray
+from labelwood.data._names import shown
 from labelwood.data.dataset import Dataset
-from labelwood.data.readers.columns import feature_matrix, label_matrix
-from labelwood.data.readers.files import Source, shown
-from labelwood.data.readers.options import NameList, ReadOptions
-from labelwood.data.readers.pairs import MAX_INDEX, PairLines, ParseError, parse_pairs, refuse
+from labelwood.data.readers.columns import MAX_COLUMNS, feature_matrix, label_matrix
+from labelwood.data.readers.files import Source
+from labelwood.data.readers.names import NameList
+from labelwood.data.readers.options import ReadOptions
+from labelwood.data.readers.pairs import PairLines, ParseError, parse_pairs, refuse
+
+_ZERO = re.compile(rb"0+:")
 
 
 def read(source: Source, options: ReadOptions) -> Dataset:
-    """Read svmlight: labels are names; features count from 1 unless a feature 0 occurs."""
-    lines = _parse(source, options.one_based)
+    """Read svmlight: labels are names; features count from 1 unless `one_based` is False."""
+    base = 0 if options.one_based is False else 1
+    lines = _parse(source, base)
     label_columns, label_names = _columns(source, lines, options.labels)
     feature_names = options.features
     width = options.n_features if feature_names is None else len(feature_names.names)
@@ -27,24 +34,28 @@ def read(source: Source, options: ReadOptions) -> Dataset:
         Y=label_matrix(label_columns, lines.label_pointers, len(label_names)),
         label_names=label_names,
         feature_names=None if feature_names is None else feature_names.names,
+        description=f"features from {base}",
     )
 
 
-def _parse(source: Source, one_based: bool | None) -> PairLines:
-    base = int(bool(one_based))
+def _parse(source: Source, base: int) -> PairLines:
     try:
-        lines = parse_pairs(source, 0, base=base, svmlight=True)
+        return parse_pairs(source, 0, base=base, svmlight=True)
     except ParseError as failure:
         refuse(
             source,
             failure,
             labels="labels separated by commas",
             label_range="",
-            feature_range=f"features are numbered {base} to {MAX_INDEX - 1}",
+            feature_range=_feature_range(source, failure, base),
         )
-    if one_based is None and lines.indices.size and lines.indices.min() > 0:
-        lines.indices[:] -= 1
-    return lines
+
+
+def _feature_range(source: Source, failure: ParseError, base: int) -> str:
+    # Never guessed: of a training and a test file only one may hold a feature 0.
+    if _ZERO.match(source.data, failure.offset):
+        return "features count from 1; read a file that counts from 0 with one_based=False"
+    return f"features are numbered {base} to {MAX_COLUMNS - 1 + base}"
 
 
 def _n_features(source: Source, lines: PairLines, width: int | None) -> int:

@@ -1,19 +1,20 @@
 """CSV and TSV: a header row, then a text and its labels in each row."""
 
 import csv
-import sys
 from collections.abc import Iterator, Sequence
 from threading import Lock
 from typing import Any
 
+from labelwood.data._names import first_double, shown, some
 from labelwood.data.dataset import Dataset
 from labelwood.data.readers.columns import ColumnBuilder
-from labelwood.data.readers.files import Source, shown
+from labelwood.data.readers.files import Source
 from labelwood.data.readers.options import ReadOptions
 
 _CSV: dict[str, Any] = {"delimiter": ",", "strict": True}
 _TSV: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE, "strict": True}
 _SEPARATOR = ";"
+_LONGEST_FIELD = 2**31 - 1  # the csv module keeps it in a C long, which may have 32 bits
 _field_limit = Lock()
 
 
@@ -30,7 +31,7 @@ def read_tsv(source: Source, options: ReadOptions) -> Dataset:
 def _read(source: Source, options: ReadOptions, dialect: dict[str, Any]) -> Dataset:
     with _field_limit:
         # The csv module has one limit for the whole process, too small for long texts.
-        before = csv.field_size_limit(sys.maxsize)
+        before = csv.field_size_limit(_LONGEST_FIELD)
         try:
             return _gather(source, options, _rows(source, dialect))
         finally:
@@ -52,8 +53,9 @@ def _rows(source: Source, dialect: dict[str, Any]) -> Iterator[tuple[int, list[s
 
 def _gather(source: Source, options: ReadOptions, rows: Iterator[tuple[int, list[str]]]) -> Dataset:
     number, header = next(rows)
-    if len(set(header)) < len(header):
-        raise source.error(number, "a column name comes twice in the header row")
+    double = first_double(header)
+    if double is not None:
+        raise source.error(number, f"the column {shown(header[double])} comes twice")
     text_at = [_column(source, number, header, name, "text") for name in options.text_columns]
     label_at = _optional(source, number, header, options.label_column, "label")
     id_at = _optional(source, number, header, options.id_column, "id")
@@ -84,7 +86,7 @@ def _column(source: Source, line: int, header: Sequence[str], name: str, kind: s
     if name not in header:
         raise source.error(
             line,
-            f"found the columns {', '.join(map(shown, header))}, but no {name!r}; "
+            f"found the columns {some(map(shown, header))}, but no {name!r}; "
             f"name the right one by {kind}_column",
         )
     return header.index(name)

@@ -5,15 +5,23 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from labelwood.core.sparse import row_blocks
+from labelwood.data._names import shown
 from labelwood.data.dataset import Dataset
-from labelwood.data.readers.columns import decimals, feature_matrix, label_matrix
-from labelwood.data.readers.files import Source, shown, without_compression, writing
-from labelwood.data.readers.options import NameList, ReadOptions
-from labelwood.data.readers.pairs import MAX_INDEX, PairLines, ParseError, parse_pairs, refuse
+from labelwood.data.readers.columns import (
+    MAX_COLUMNS,
+    ROWS_AT_ONCE,
+    decimals,
+    feature_matrix,
+    label_matrix,
+)
+from labelwood.data.readers.files import Source, without_compression, writing
+from labelwood.data.readers.names import NameList
+from labelwood.data.readers.options import ReadOptions
+from labelwood.data.readers.pairs import PairLines, ParseError, parse_pairs, refuse
 from labelwood.errors import DataError
 
 HEADER = re.compile(rb"[ \t]*(\d{1,18})[ \t]+(\d{1,18})[ \t]+(\d{1,18})[ \t]*\r?\n?\Z")
-_ROWS_AT_ONCE = 4096
 
 
 class _Header(NamedTuple):
@@ -24,6 +32,7 @@ class _Header(NamedTuple):
 
 def read(source: Source, options: ReadOptions) -> Dataset:
     """Read XMC text."""
+    source.end_last_line()
     header = _header(source)
     lines = _parse(source, header, options.one_based)
     n = lines.starts.size
@@ -47,13 +56,13 @@ def _header(source: Source) -> _Header:
             1, f"found {found} where the header 'points features labels' is expected"
         )
     header = _Header(*map(int, match.groups()))
-    if max(header.features, header.labels) > MAX_INDEX:
-        raise source.error(1, f"the header asks for more than {MAX_INDEX} features or labels")
+    if max(header.features, header.labels) > MAX_COLUMNS:
+        raise source.error(1, f"the header asks for more than {MAX_COLUMNS} features or labels")
     return header
 
 
 def _header_size(source: Source) -> int:
-    return source.data.find(b"\n") + 1 or len(source.data)
+    return source.data.find(b"\n") + 1
 
 
 def _parse(source: Source, header: _Header, one_based: bool | None) -> PairLines:
@@ -119,8 +128,8 @@ def write(dataset: Dataset, file: IO[bytes]) -> None:
             "vectorise them first, or write JSONL"
         )
     file.write(f"{X.shape[0]} {X.shape[1]} {Y.shape[1]}\n".encode())
-    for start in range(0, X.shape[0], _ROWS_AT_ONCE):
-        block, labels = X[start : start + _ROWS_AT_ONCE], Y[start : start + _ROWS_AT_ONCE]
+    for rows in row_blocks(X, ROWS_AT_ONCE):
+        block, labels = X[rows], Y[rows]
         pairs = [
             f" {index}:{value}"
             for index, value in zip(block.indices.tolist(), decimals(block.data), strict=True)
