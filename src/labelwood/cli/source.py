@@ -33,6 +33,13 @@ class Source:
     taxonomy: Annotated[
         Path | None, typer.Option(help="File with child and parent label on each line.")
     ] = None
+    parent_first: Annotated[
+        bool, typer.Option("--parent-first", help="The lines of --taxonomy are parent and child.")
+    ] = False
+    multiple_parents: Annotated[
+        str,
+        typer.Option(help="A label with several parents is an 'error', or hangs on the 'first'."),
+    ] = "error"
     text_column: Annotated[
         str | None, typer.Option(help="Column of the text; several are joined: title,text.")
     ] = None
@@ -59,8 +66,16 @@ class Source:
     def read(self) -> "Dataset":
         """Load the data set."""
         from labelwood.data.load import load_dataset
+        from labelwood.data.taxonomy import Taxonomy
 
         given = {key: value for key, value in asdict(self).items() if value is not None}
+        first, parents = given.pop("parent_first"), given.pop("multiple_parents")
+        if self.taxonomy is not None:
+            given["taxonomy"] = Taxonomy.from_file(
+                self.taxonomy,
+                columns="parent child" if first else "child parent",
+                multiple_parents=parents,
+            )
         return load_dataset(given.pop("data"), **given)
 
 

@@ -132,8 +132,9 @@ class Tagger(BaseEstimator):
 
         Labels are matched by name. A label never seen in training stays in the truth,
         where it can only be missed (propensity-scored intervals take the labels as known
-        beforehand, so they are a little too narrow then). With a taxonomy (the model's, or else the data
-        set's) the hierarchical metrics are there too. `options` go to `metrics.evaluate`.
+        beforehand, so they are a little too narrow then). With a taxonomy (the model's, or
+        else the data set's) the hierarchical metrics are there too. `options` go to
+        `metrics.evaluate`.
         """
         X = self.features(dataset)
         truth, names, unseen = self._matched_labels(dataset)
