@@ -119,3 +119,11 @@ def test_selected_points_keep_their_parts(rows):
     assert chosen.label_lists() == [["xyz"[i]] for i in order]
     assert chosen.X.data.tolist() == [i + 1 for i in order]
     assert chosen.label_names == ["x", "y", "z"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "labels"), [(["a", "b"], ["cat", "dog"]), ("ab", [["x"], ["y"]])]
+)
+def test_one_text_or_one_name_is_not_taken_for_a_list(texts, labels):
+    with pytest.raises(DataError, match="takes a list of texts, and a list of labels for each"):
+        Dataset.from_lists(texts, labels)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from labelwood.core.labels import indicator, is_label_lists, lists_to_indicator
+from labelwood.core.labels import indicator, lists_to_indicator
 from labelwood.core.sparse import as_csr
 from labelwood.core.types import CSR
 from labelwood.data._names import check_names
@@ -87,8 +87,8 @@ class Dataset:
         >>> Dataset.from_lists(["a cat", "an owl"], [["cat"], ["bird", "owl"]]).label_names
         ['bird', 'cat', 'owl']
         """
-        if isinstance(texts, str) or not is_label_lists(labels):
-            raise DataError("from_lists takes a list of texts and a list of label lists.")
+        if isinstance(texts, str) or any(isinstance(one, str) for one in labels):
+            raise DataError("from_lists takes a list of texts, and a list of labels for each.")
         names = sorted({name for one in labels for name in one})
         Y = lists_to_indicator(labels, names)
         return cls(None, Y, label_names=names, ids=ids, texts=texts, description=description)
