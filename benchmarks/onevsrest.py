@@ -7,7 +7,7 @@ from pathlib import Path
 from benchmarks import taggers
 from benchmarks.harness import PEERS
 
-CLAIM = "train no slower than napkinXC's BR, at least as accurately"
+CLAIM = "train no slower than napkinXC's BR, at P@1, 3 and 5 of at least 62.5, 38.5 and 28"
 
 
 def prepare(folder: Path) -> None:
