@@ -58,9 +58,10 @@ class LabelEstimator(ClassifierMixin, BaseEstimator):
         if not reset:
             check_is_fitted(self)
         if sp.issparse(X):
-            X = as_csr(X)  # scikit-learn would follow indices out of bounds
-            if not reset and X.shape[0] > 0 and X.shape[1] == self.n_features_in_:
-                return X  # nothing is left to check, and one row is answered sooner
+            matrix = as_csr(X)  # scikit-learn would follow indices out of bounds
+            if not reset and matrix.shape[0] > 0 and matrix.shape[1] == self.n_features_in_:
+                return matrix  # nothing is left to check, and one row is answered sooner
+            X = matrix
         try:
             checked = validate_data(
                 self,
