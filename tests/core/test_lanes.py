@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numba import njit
+from numba.core.errors import TypingError
 
 from labelwood.core.lanes import WIDTH, any_above, choose, larger, load, smaller, splat, store
 
@@ -72,6 +73,16 @@ def test_loads_and_stores_go_where_they_are_told():
     move(array)
     np.testing.assert_array_equal(array[20:36], np.arange(3, 19))
     assert array[36] == 36
+
+
+@pytest.mark.parametrize("array", [np.zeros(32), np.zeros(64, dtype=np.float32)[::2]])
+def test_other_arrays_are_refused_when_a_kernel_is_compiled(array):
+    @njit
+    def read(array, out):
+        store(out, START, load(array, START))
+
+    with pytest.raises(TypingError, match="load"):
+        read(array, np.empty(WIDTH, dtype=np.float32))
 
 
 @pytest.mark.parametrize("value", [0.0, -2.5])

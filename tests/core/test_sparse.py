@@ -109,6 +109,11 @@ def test_other_formats_are_checked_before_scipy_follows_their_indices(form, inde
         indicator(X)
 
 
+def test_a_row_of_stored_zeros_stays_zero():
+    X = sp.csr_array((np.zeros(2, dtype=np.float32), [0, 1], [0, 2, 2]), shape=(2, 2))
+    assert unit_rows(as_csr(X)).toarray().tolist() == [[0, 0], [0, 0]]
+
+
 @pytest.mark.parametrize("size", [1e-25, 1.0, 1e25])
 def test_rows_of_any_size_become_unit_rows(size):
     X = as_csr(np.array([[3, 4]], dtype=np.float32) * np.float32(size))

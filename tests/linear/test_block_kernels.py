@@ -88,7 +88,7 @@ def test_the_scan_finds_close_rows_and_sums_the_loss_of_all():
     ones = np.ones(WIDTH)
     _, W, _ = solve(X, signs, live, ones, ones, np.arange(40, dtype=np.uint32))
     member = np.arange(N) < 40
-    found, loss = np.empty(N, dtype=np.uint32), np.empty(WIDTH, dtype=np.float32)
+    found, loss = np.empty(N, dtype=np.uint32), np.empty(WIDTH)
     half = np.full(WIDTH, 0.5, dtype=np.float32)
     n_found = scan_block(
         csr_arrays(X), signs.ravel(), half, half, live, BIAS, np.float32(-0.6),

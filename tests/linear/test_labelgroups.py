@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import random_csr, random_labels
-from labelwood.core.sparse import csr_arrays
+from labelwood.core.sparse import CSRArrays, csr_arrays
 from labelwood.linear._labelgroups_kernels import mean_vectors
 from labelwood.linear.labelgroups import group_labels
 
@@ -56,3 +56,14 @@ def test_mean_vectors_are_the_largest_terms_of_the_sums_at_unit_length():
         expected = np.where(np.isin(np.arange(30), kept), total, 0)
         length = np.linalg.norm(expected)
         np.testing.assert_allclose(vector, expected / (length or 1), atol=1e-5)
+
+
+def test_terms_that_cancel_and_stored_zeros_are_harmless():
+    signs = np.where(np.arange(1000) % 2, 1, -1).astype(np.float32)
+    X = sp.csr_array((np.append(signs, 0), np.zeros(1001, dtype=int), [*range(1000), 1001]))
+    Y = sp.csr_array(np.ones((1000, 1), dtype=np.float32))
+    members = csr_arrays(sp.csr_array(Y.T))
+    arrays = CSRArrays(X.indptr.astype(np.int64), X.indices.astype(np.uint32), X.data)
+    indptr, terms, _ = mean_vectors(arrays, members, np.zeros(1, dtype=np.uint32), 1, 4)
+    assert indptr.tolist() == [0, terms.size]
+    assert terms.size <= 1

@@ -144,7 +144,8 @@ def test_running_out_of_passes_is_said():
 
 def test_a_model_that_cannot_fit_into_memory_is_refused_before_training(monkeypatch):
     X, Y = random_csr(300, 20), sp.csr_array(np.eye(300, 80, dtype=np.float32))
-    monkeypatch.setattr(memory, "available_memory", lambda: 1000)
+    free = iter([2**30, 1000])  # enough for the work, not for the model
+    monkeypatch.setattr(memory, "available_memory", lambda: next(free))
     with pytest.raises(MemoryError, match=r"a model of 5 blocks .* raise prune_below"):
         OneVsRestSVM().fit(X, Y)
 
@@ -200,13 +201,54 @@ def test_a_label_trained_again_on_other_points_forgets_the_old_ones():
 
 
 @pytest.mark.parametrize(
-    ("Y", "labels"), [(np.ones((30, 2)), [0]), (np.ones((30, 2)), [0, 0]), (np.ones((29, 1)), [0])]
+    ("Y", "labels", "message"),
+    [
+        (np.ones((30, 2)), [0], "Y must have 30 rows and a column for each of 1 labels"),
+        (np.ones((29, 1)), [0], "Y must have 30 rows and a column for each of 1 labels"),
+        (np.ones((30, 2)), [0, 0], "list of different labels"),
+        (np.ones((30, 2)), "ab", "list of different labels"),
+        (np.ones((30, 1)), ["new"], r"of the kind of the labels known, such as \[0\]"),
+        (np.ones((30, 1)), [7.5], "of the kind of the labels known"),
+        (np.ones((30, 1)), [(1, 2)], "of the kind of the labels known"),
+    ],
 )
-def test_partial_labels_that_do_not_fit_are_refused(Y, labels):
+def test_partial_labels_that_do_not_fit_are_refused(Y, labels, message):
     X, Y_train = separable(30, 2)
     model = OneVsRestSVM().fit(X, Y_train)
-    with pytest.raises(DataError, match="Y must have 30 rows and a column for each"):
+    with pytest.raises(DataError, match=message):
         model.partial_labels(X, Y, labels)
+    assert model.classes_.tolist() == [0, 1]
+
+
+def test_a_label_trained_again_without_points_is_never_predicted():
+    X, Y = separable(100, 3)
+    model = OneVsRestSVM(random_state=0).fit(X, Y)
+    with pytest.warns(LabelwoodWarning, match="1 of 1 labels have no point"):
+        model.partial_labels(X, np.zeros((100, 1)), [1])
+    assert np.isnan(model.intercept_[1])
+    assert model.objective_[1] == 0
+    assert set(model.predict_topk(X, 3).labels.ravel()) == {0, 2, -1}
+
+
+def test_training_a_label_again_and_again_does_not_grow_the_model():
+    X, Y = separable(100, 3)
+    model = OneVsRestSVM(random_state=0).fit(X, Y)
+    sizes = []
+    for _ in range(4):
+        model.partial_labels(X, Y[:, [1]], [1])
+        sizes.append((model.postings_weights_.size, model.lane_labels_.size))
+    assert len(set(sizes)) == 1
+
+
+def test_the_gap_is_a_bound_on_many_rows():
+    rng = np.random.default_rng(0)
+    X = sp.csr_array(rng.choice([-1.0, 1.0], (20_000, 3)).astype(np.float32))
+    Y = (X[:, [0]].toarray() + 0.5 * rng.standard_normal((20_000, 1)) > 1).astype(np.float32)
+    model = OneVsRestSVM(normalize=False, random_state=0, **EXACT).fit(X, sp.csr_array(Y))
+    signs = np.where(Y.ravel() > 0, 1, -1)
+    value = primal_objective(X, signs, model.coef_.toarray()[:, 0], model.intercept_[0], C=0.6)
+    assert model.objective_[0] == pytest.approx(value, rel=1e-5)
+    assert 0 <= model.duality_gap_[0] < 1e-3 * value
 
 
 @pytest.mark.parametrize(
@@ -214,6 +256,9 @@ def test_partial_labels_that_do_not_fit_are_refused(Y, labels):
     [
         {"C": np.array([1.0])},
         {"C": np.array([1.0, -1.0])},
+        {"C": np.array(-1.0)},
+        {"C": np.array(["a", "b"])},
+        {"C": np.array([1e-39, 1.0])},
         {"propensity": np.array([0.5, np.nan])},
         {"propensity": np.array([0.5, 1.5])},
         {"propensity": np.array([0.5, 0.0])},
@@ -225,6 +270,13 @@ def test_costs_and_propensities_are_checked(options):
     name = next(iter(options))
     with pytest.raises(ParameterError, match=f"The '{name}' parameter of OneVsRestSVM must"):
         OneVsRestSVM(**options).fit(X, Y)
+
+
+def test_work_that_cannot_fit_into_memory_is_refused_at_once(monkeypatch):
+    X, Y = separable(60, 4)
+    monkeypatch.setattr(memory, "available_memory", lambda: 1000)
+    with pytest.raises(MemoryError, match=r"training on 1 threads needs .* lower n_jobs"):
+        OneVsRestSVM().fit(X, Y)
 
 
 @pytest.mark.parametrize("parameter", ["C", "tol", "max_iter"])

@@ -38,6 +38,25 @@ def test_offsets_go_to_the_lanes_of_their_labels(postings):
     assert not offsets[~filled].any()
 
 
+def test_labels_that_go_leave_nothing_behind(postings):
+    dense, stored = postings
+    less = stored.without(np.array([0, 19, 1, 5], dtype=np.uint32))
+    less.check(12, 20)
+    dense[:, [0, 19, 1, 5]] = 0
+    np.testing.assert_array_equal(less.to_csr(20).toarray(), dense)
+    assert less.lane_labels.size == WIDTH
+    assert less.weights.reshape(-1, WIDTH).any(axis=1).all()
+
+
+def test_joined_postings_hold_both(postings):
+    dense, stored = postings
+    gone = stored.without(np.arange(3, 19, dtype=np.uint32))
+    rest = stored.without(np.array([0, 19, 1], dtype=np.uint32))
+    both = gone.joined(rest)
+    both.check(12, 20)
+    np.testing.assert_array_equal(both.to_csr(20).toarray(), dense)
+
+
 def test_no_blocks_are_an_empty_matrix():
     empty = Postings.of([], 4)
     empty.check(4, 3)

@@ -49,8 +49,20 @@ def _address(context: Any, builder: Any, kind: Any, array: Any, offset: Any) -> 
     return builder.bitcast(builder.gep(data, [offset]), _VECTOR.as_pointer())
 
 
+def _is_plain(array: Any) -> bool:
+    """Whether it is a one-dimensional, contiguous float32 array; nothing else fits."""
+    return (
+        isinstance(array, types.Array)
+        and array.ndim == 1
+        and array.layout == "C"
+        and array.dtype == types.float32
+    )
+
+
 def _load(typing: Any, array: Any, offset: Any) -> Any:
     """The numbers array[offset : offset + 16]."""
+    if not _is_plain(array):
+        return None
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         address = _address(context, builder, signature.args[0], *arguments)
@@ -61,6 +73,8 @@ def _load(typing: Any, array: Any, offset: Any) -> Any:
 
 def _store(typing: Any, array: Any, offset: Any, lanes: Any) -> Any:
     """Write to array[offset : offset + 16]."""
+    if not _is_plain(array):
+        return None
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array, offset, lanes = arguments

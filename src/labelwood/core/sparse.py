@@ -139,6 +139,7 @@ def unit_rows(matrix: CSR) -> CSR:
     squares = np.square(matrix.data, dtype=np.float64)
     rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     lengths = np.sqrt(np.bincount(rows, squares, minlength=matrix.shape[0]))
+    lengths[lengths == 0] = 1
     data = (matrix.data / lengths[rows]).astype(np.float32)
     return make_csr(matrix.indptr, matrix.indices, data, matrix.shape)
 

@@ -21,7 +21,7 @@ from labelwood.core.lanes import (
     store,
 )
 from labelwood.core.sparse import CSRArrays
-from labelwood.core.types import FloatArray, IndexArray
+from labelwood.core.types import DoubleArray, FloatArray, IndexArray
 
 _HUGE = np.float32(1e30)
 _LANES = np.uint64(WIDTH)
@@ -129,6 +129,37 @@ def solve_block(
 
 
 @kernel
+def rebuild_weights(
+    X: CSRArrays,
+    rows: IndexArray,
+    signs: FloatArray,
+    bias: np.float32,
+    alpha: FloatArray,
+    W: FloatArray,
+) -> None:
+    """W = Σ α_i s_i x_i anew, as many small steps leave rounding errors behind.
+
+    In double precision: unlike the steps of the solver, the terms of the sum can be far
+    larger than the sum.
+    """
+    exact = np.zeros(W.size)
+    last = W.size - WIDTH
+    for position in range(rows.size):
+        place = position * WIDTH
+        if not any_above(load(alpha, np.uint64(place)), splat(np.float32(0))):
+            continue
+        step = (alpha[place : place + WIDTH] * signs[place : place + WIDTH]).astype(np.float64)
+        row = rows[position]
+        for p in range(X.indptr[row], X.indptr[row + 1]):
+            start = np.int64(X.indices[p]) * WIDTH
+            for lane in range(WIDTH):
+                exact[start + lane] += X.data[p] * step[lane]
+        for lane in range(WIDTH):
+            exact[last + lane] += bias * step[lane]
+    W[:] = exact
+
+
+@kernel
 def scan_block(
     X: CSRArrays,
     signs: FloatArray,
@@ -140,7 +171,7 @@ def scan_block(
     W: FloatArray,
     member: NDArray[np.bool_],
     found: IndexArray,
-    loss: FloatArray,
+    loss: DoubleArray,
 ) -> int:
     """Score all rows; fill `found` with the non-members scored above `threshold` in some lane.
 
@@ -153,6 +184,8 @@ def scan_block(
     positive, negative = load(ridge_positive, _START), load(ridge_negative, _START)
     offset = splat(bias) * load(W, np.uint64(W.size) - _LANES)
     total = zero
+    part = np.zeros(WIDTH, dtype=np.float32)
+    loss[:] = 0
     n_found = 0
     for i in range(X.indptr.size - 1):
         row = np.uint64(i)
@@ -163,5 +196,10 @@ def scan_block(
         if not member[row] and any_above(choose(alive, zero, score, outside), border):
             found[n_found] = i
             n_found += 1
-    store(loss, _START, total)
+        if i % 1024 == 1023:  # before a long float32 sum forgets its small terms
+            store(part, _START, total)
+            loss += part
+            total = zero
+    store(part, _START, total)
+    loss += part
     return n_found

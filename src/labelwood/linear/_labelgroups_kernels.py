@@ -19,6 +19,7 @@ def mean_vectors(
     """
     total = np.zeros(n_features, dtype=np.float32)
     touched = np.empty(n_features, dtype=np.uint32)
+    owner = np.zeros(n_features, dtype=np.uint32)  # the last label that touched a feature
     pointers = np.zeros(labels.size + 1, dtype=np.int64)
     terms = np.empty(labels.size * n_terms, dtype=np.uint32)
     values = np.empty(labels.size * n_terms, dtype=np.float32)
@@ -29,11 +30,11 @@ def mean_vectors(
             row = members.indices[q]
             for p in range(X.indptr[row], X.indptr[row + 1]):
                 feature = X.indices[p]
-                if total[feature] == 0:
+                if owner[feature] != l + 1:
+                    owner[feature] = l + 1
                     touched[n_touched] = feature
                     n_touched += 1
                 total[feature] += X.data[p]
-        # Terms that cancelled to zero may be listed twice; a zero is never kept.
         sizes = np.abs(total[touched[:n_touched]])
         least = np.float32(0)
         if n_touched > n_terms:

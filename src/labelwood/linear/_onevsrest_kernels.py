@@ -8,7 +8,7 @@ from labelwood.core.kernel import kernel
 from labelwood.core.lanes import WIDTH, load, splat, store
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import DoubleArray, FloatArray, IndexArray, PointerArray
-from labelwood.linear._block_kernels import scan_block, solve_block
+from labelwood.linear._block_kernels import rebuild_weights, scan_block, solve_block
 
 _LANES = np.uint64(WIDTH)
 _ONE = np.uint64(1)
@@ -60,15 +60,15 @@ def train_block(
                 member[row] = True
                 rows[m] = row
                 m += 1
-    for _ in range(n_negatives):
-        row = np.uint32(next_below(state, np.uint64(n)))
+    for k in range(min(n_negatives, n)):
+        row = np.uint32(k) if n_negatives >= n else np.uint32(next_below(state, np.uint64(n)))
         if not member[row]:
             member[row] = True
             rows[m] = row
             m += 1
     alpha = np.zeros(m * WIDTH, dtype=np.float32)
     active = np.empty(n, dtype=np.uint32)
-    loss = np.empty(WIDTH, dtype=np.float32)
+    loss = np.empty(WIDTH)
     passes, rounds = 0, 0
     while True:
         chosen = np.empty(m * WIDTH, dtype=np.float32)
@@ -78,6 +78,7 @@ def train_block(
             X, norms, rows[:m], chosen, positive, negative, live,
             bias, tol, max_iter, state, active, alpha, W,
         )  # fmt: skip
+        rebuild_weights(X, rows[:m], chosen, bias, alpha, W)
         passes += done
         rounds += 1
         border = np.float32(slack - 1)
@@ -100,7 +101,7 @@ def train_block(
 @kernel
 def _full_gap(
     n_lanes: int,
-    loss: FloatArray,
+    loss: DoubleArray,
     alpha: FloatArray,
     signs: FloatArray,
     positive: FloatArray,
@@ -109,16 +110,19 @@ def _full_gap(
     report: DoubleArray,
 ) -> None:
     """Primal objective over all rows, and its distance from the dual (zero off the set)."""
+    squares, duals = np.zeros(WIDTH), np.zeros(WIDTH)
+    for start in range(0, W.size, WIDTH):
+        for lane in range(WIDTH):
+            squares[lane] += np.float64(W[start + lane]) * W[start + lane]
+    for start in range(0, alpha.size, WIDTH):
+        for lane in range(WIDTH):
+            a = np.float64(alpha[start + lane])
+            ridge = positive[lane] if signs[start + lane] > 0 else negative[lane]
+            duals[lane] += a - 0.5 * ridge * a * a
     for lane in range(n_lanes):
-        square, dual = 0.0, 0.0
-        for p in range(lane, W.size, WIDTH):
-            square += W[p] * W[p]
-        for p in range(lane, alpha.size, WIDTH):
-            ridge = positive[lane] if signs[p] > 0 else negative[lane]
-            dual += alpha[p] - 0.5 * ridge * alpha[p] * alpha[p]
-        primal = 0.5 * square + loss[lane]
+        primal = 0.5 * squares[lane] + loss[lane]
         report[2 * lane] = primal
-        report[2 * lane + 1] = primal - (dual - 0.5 * square)
+        report[2 * lane + 1] = max(primal - (duals[lane] - 0.5 * squares[lane]), 0.0)
 
 
 @kernel

@@ -28,7 +28,7 @@ from labelwood.errors import DataError, LabelwoodWarning
 from labelwood.linear.postings import Postings
 from labelwood.linear.workingsets import Block, Settings, label_costs, train_labels
 
-_NO_THRESHOLD = -1e30
+_NO_THRESHOLD = -3.4e38  # the least float32, nearly
 _TOLD_OF_LABELS = {
     "intercept_": np.nan,
     "objective_": 0,
@@ -84,11 +84,12 @@ class OneVsRestSVM(LabelEstimator):
     postings_indptr_, postings_blocks_, postings_weights_, lane_labels_ :
         The weights, feature-major in blocks of sixteen labels (see `coef_`).
     objective_, duality_gap_ : arrays of shape (n_labels,)
-        Value of the full problem (all rows), and how far above its optimum that is at most.
+        Value of the full problem (all rows) before small weights were dropped, and how far
+        above its optimum that is at most.
     n_iter_, n_rounds_, n_working_ : arrays of shape (n_labels,)
         Passes and rounds made, and rows in the working set at the end.
     stop_reason_ : str
-        Whether every block met its tolerances, or how many met a limit.
+        Whether the labels trained last met their tolerances, or how many met a limit.
 
     Examples
     --------
@@ -169,17 +170,8 @@ class OneVsRestSVM(LabelEstimator):
     def fit(self, X: object, y: object) -> Self:
         """Train one decision a label on the rows of `X`."""
         matrix, Y = self._begin_fit(X, y)
-        n_labels = Y.shape[1]
-        trained = np.unique(Y.indices).astype(np.uint32)
-        if trained.size < n_labels:
-            warnings.warn(
-                f"{n_labels - trained.size} of {n_labels} labels have no point; "
-                "they are never predicted.",
-                LabelwoodWarning,
-                stacklevel=2,
-            )
-        blocks = self._train(matrix, Y, trained)
-        self._forget(n_labels)
+        blocks = self._train(matrix, Y, self._with_points(Y))
+        self._forget(Y.shape[1])
         self._take_in(blocks)
         return self
 
@@ -192,6 +184,7 @@ class OneVsRestSVM(LabelEstimator):
         Y : indicator of shape (n, len(labels))
         labels : sequence
             What the columns of Y are; names that are not in `classes_` are added to it.
+            An array `C` or `propensity` has a value for each of these.
 
         Examples
         --------
@@ -203,19 +196,45 @@ class OneVsRestSVM(LabelEstimator):
         matrix = self._check_X(X)
         check_parameters(self, self._constraints)
         columns = indicator(np.asarray(Y) if isinstance(Y, list) else Y)
-        if not self.multilabel_:
-            raise DataError("partial_labels needs a model of label sets, not of one class a point.")
-        if columns.shape != (matrix.shape[0], len(labels)) or len(set(labels)) < len(labels):
+        self._check_new(labels)
+        if columns.shape != (matrix.shape[0], len(labels)):
             raise DataError(
                 f"Y must have {matrix.shape[0]} rows and a column for each of {len(labels)} "
-                f"different labels. Got {columns.shape}."
+                f"labels. Got {columns.shape}."
             )
-        blocks = self._train(matrix, columns, np.unique(columns.indices).astype(np.uint32))
+        blocks = self._train(matrix, columns, self._with_points(columns))
         places = self._place(labels)
         self._set_postings(self._postings().without(places))
-        self.intercept_[places] = np.nan
+        for name, fill in _TOLD_OF_LABELS.items():
+            getattr(self, name)[places] = fill
         self._take_in([block._replace(labels=places[block.labels]) for block in blocks])
         return self
+
+    def _check_new(self, labels: Sequence[object]) -> None:
+        if not self.multilabel_:
+            raise DataError("partial_labels needs a model of label sets, not of one class a point.")
+        if isinstance(labels, str) or len(set(labels)) < len(labels):
+            raise DataError("labels must be a list of different labels.")
+        kind = np.str_ if self.classes_.dtype.kind == "U" else np.integer
+        names = np.asarray(labels)
+        if names.size and (names.ndim != 1 or not np.issubdtype(names.dtype, kind)):
+            raise DataError(
+                f"labels must be of the kind of the labels known, such as "
+                f"{self.classes_[:1].tolist()}. Got {labels!r}."
+            )
+
+    @staticmethod
+    def _with_points(Y: CSR) -> IndexArray:
+        """The labels that have a point; says how many have none."""
+        labels = np.unique(Y.indices).astype(np.uint32)
+        if labels.size < Y.shape[1]:
+            warnings.warn(
+                f"{Y.shape[1] - labels.size} of {Y.shape[1]} labels have no point; "
+                "they are never predicted.",
+                LabelwoodWarning,
+                stacklevel=3,
+            )
+        return labels
 
     def _place(self, labels: Sequence[object]) -> IndexArray:
         """Where the labels are in `classes_`, after the new ones have joined."""
@@ -235,7 +254,7 @@ class OneVsRestSVM(LabelEstimator):
             Y,
             labels,
             *label_costs(self.C, self.propensity, Y),
-            Settings(*(getattr(self, name) for name in Settings._fields)),
+            Settings.of(self),
             random_state=self.random_state,
             n_jobs=self.n_jobs,
         )

@@ -66,12 +66,20 @@ class Postings(NamedTuple):
         )
 
     def without(self, labels: IndexArray) -> Self:
-        """The same without the weights of `labels`, whose lanes are empty then."""
-        gone = np.isin(self.lane_labels, labels)
+        """The same without the weights of `labels`; blocks without a label are gone."""
+        gone = np.isin(self.lane_labels, labels).reshape(-1, WIDTH)
+        lanes = np.where(gone, np.int32(-1), self.lane_labels.reshape(-1, WIDTH))
         weights = self.weights.reshape(-1, WIDTH).copy()
-        weights[gone.reshape(-1, WIDTH)[self.blocks]] = 0
-        lane_labels = np.where(gone, np.int32(-1), self.lane_labels)
-        return self._replace(weights=weights.ravel(), lane_labels=lane_labels)
+        weights[gone[self.blocks]] = 0
+        kept = weights.any(axis=1)
+        filled = (lanes >= 0).any(axis=1)
+        number = (np.cumsum(filled) - 1).astype(np.uint32)
+        return type(self)(
+            np.concatenate([[0], np.cumsum(kept)])[self.indptr],
+            number[self.blocks[kept]],
+            weights[kept].ravel(),
+            lanes[filled].ravel(),
+        )
 
     def topk(self, X: CSR, intercepts: FloatArray, k: int, n_jobs: int | None) -> TopK:
         """The best `k` labels of each row."""

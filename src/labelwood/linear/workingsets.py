@@ -5,9 +5,9 @@ from its positives and some random rows, is solved, scores all rows, takes in th
 come too close to its positives, and is solved again, until hardly any row does.
 """
 
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
+import joblib
 import numpy as np
 import scipy.sparse as sp
 
@@ -35,6 +35,11 @@ class Settings(NamedTuple):
     violators: float
     max_rounds: int
     prune_below: float
+
+    @classmethod
+    def of(cls, owner: object) -> Self:
+        """The settings of an estimator; numbers get their kind, as kernels compile for each."""
+        return cls(*(kind(getattr(owner, name)) for name, kind in cls.__annotations__.items()))
 
 
 class Block(NamedTuple):
@@ -88,15 +93,19 @@ def label_costs(
 
 
 def _checked(name: str, values: float | AnyArray, n_labels: int) -> DoubleArray:
-    array = np.asarray(values, dtype=np.float64)
-    if array.ndim == 0:
-        return np.full(n_labels, float(array))
-    if array.shape != (n_labels,) or not np.all(np.isfinite(array) & (array > 0)):
+    array = np.asarray(values)
+    if array.ndim == 0 and array.dtype.kind in "biuf":
+        array = np.full(n_labels, array)
+    if (
+        array.dtype.kind not in "biuf"
+        or array.shape != (n_labels,)
+        or not np.all((array > 1e-30) & (array < 1e30))
+    ):
         raise ParameterError(
-            f"The {name!r} parameter of OneVsRestSVM must hold a finite number > 0 for "
-            f"each of {n_labels} labels. Got {array} instead."
+            f"The {name!r} parameter of OneVsRestSVM must hold a number > 0, neither tiny nor "
+            f"huge, for each of {n_labels} labels. Got {values!r} instead."
         )
-    return array
+    return array.astype(np.float64)
 
 
 def train_labels(
@@ -114,6 +123,11 @@ def train_labels(
     if labels.size == 0:
         return []
     arrays, features = _compact(X)
+    # Each thread holds the weights of a block in single and in double precision, and a few
+    # numbers for each row and label.
+    n_threads = joblib.effective_n_jobs(n_jobs)
+    needed = n_threads * 4 * WIDTH * (3 * features.size + 4 * X.shape[0])
+    require_memory(needed, f"training on {n_threads} threads", "lower n_jobs")
     norms = row_norms(arrays, settings.bias)
     members = csr_arrays(sp.csr_array(Y.T))
     problem = _Problem(arrays, features, norms, members, cost_positive, cost_negative)
@@ -123,7 +137,9 @@ def train_labels(
     def train(block: int) -> Block:
         return _train_block(problem, groups[block], settings, states[block])
 
-    done = _pilots(train, len(groups))
+    pilots = [2**i - 1 for i in range(len(groups).bit_length())]
+    done = dict(zip(pilots, parallel(train, pilots, n_jobs=n_jobs), strict=True))
+    _require_model_memory(done, len(groups))
     todo = [block for block in range(len(groups)) if block not in done]
     results = parallel(
         train,
@@ -178,14 +194,12 @@ def _compact(matrix: CSR) -> tuple[CSRArrays, IndexArray]:
     return CSRArrays(indptr, place[indices], data), features
 
 
-def _pilots(train: Callable[[int], Block], n_blocks: int) -> dict[int, Block]:
-    """A few blocks trained first: they tell whether the whole model will fit into memory."""
-    if n_blocks <= 3:
-        return {}
-    done = {block: train(block) for block in (0, n_blocks // 2, n_blocks - 1)}
-    mean = sum(block.weights.nbytes for block in done.values()) / len(done)
+def _require_model_memory(pilots: dict[int, Block], n_blocks: int) -> None:
+    """Estimate the model from a few blocks; later blocks have rarer labels and fewer weights."""
+    ends = [*list(pilots)[1:], n_blocks]
+    spans = zip(pilots.items(), ends, strict=True)
+    estimate = sum(block.weights.nbytes * (end - start) for (start, block), end in spans)
     # All blocks are held twice while they are put together.
     require_memory(
-        int(2.2 * mean * n_blocks), f"a model of {n_blocks} blocks of labels", "raise prune_below"
+        int(2.2 * estimate), f"a model of {n_blocks} blocks of labels", "raise prune_below"
     )
-    return done
