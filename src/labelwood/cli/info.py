@@ -44,6 +44,10 @@ def _model_info(path: Path) -> dict[str, Any]:
     content["parameters"] = {
         name: value for name, value in estimator.get_params(deep=False).items() if name != "n_jobs"
     }
+    if isinstance(model, Tagger) and model.vectorizer_ is not None:
+        content["text parameters"] = model.vectorizer_.get_params()
+    if hasattr(estimator, "stop_reason_"):
+        content["stopped by"] = estimator.stop_reason_
     content["megabytes"] = round(sum(file.stat().st_size for file in path.iterdir()) / 2**20, 2)
     manifest = description["manifest"]
     content["data sha256"] = manifest.get("data_sha256")

@@ -217,6 +217,8 @@ def save_dataset(
     """
     suffix = format_suffix(path)
     chosen = format or {".txt": "xmc", **SUFFIXES}.get(suffix, suffix)
+    if not chosen:
+        raise ParameterError(f"give the format to write to {path}: {', '.join(_WRITABLE)}")
     check_parameter("save_dataset", "format", chosen, OneOf(*_WRITABLE))
     module = _FORMATS[chosen].module()
     try:

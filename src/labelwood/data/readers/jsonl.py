@@ -163,6 +163,9 @@ def _parse(source: Source, number: int, line: str) -> dict[str, Any]:
             json.dumps(point, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError:
         raise source.error(number, "found half of a surrogate pair (\\ud800…\\udfff)") from None
+    except json.JSONDecodeError as error:
+        what = f"not valid JSON ({error.msg}, column {error.colno}); a line is one object {{…}}"
+        raise source.error(number, what) from None
     except (ValueError, RecursionError) as error:
         raise source.error(number, f"not valid JSON ({error})") from None
     if not isinstance(point, dict):

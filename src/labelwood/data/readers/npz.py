@@ -37,6 +37,8 @@ def read(source: Source, options: ReadOptions) -> Dataset:
 
 
 def _arrays(source: Source) -> dict[str, AnyArray]:
+    if not source.data.startswith(b"PK"):
+        raise source.error(None, "not a valid .npz archive (it is no zip file)")
     try:
         with np.load(io.BytesIO(source.data), allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
