@@ -15,6 +15,38 @@ _ONE = np.uint64(1)
 
 
 @kernel
+def _first_rows(
+    members: CSRArrays,
+    labels: IndexArray,
+    n_negatives: int,
+    state: NDArray[np.uint64],
+    signs: FloatArray,
+    member: NDArray[np.bool_],
+    rows: IndexArray,
+) -> int:
+    """Mark the positives in `signs`; they and some random rows become members.
+
+    `rows` gets the members; returns how many there are.
+    """
+    n, m = member.size, 0
+    for lane in range(labels.size):
+        for p in range(members.indptr[labels[lane]], members.indptr[labels[lane] + 1]):
+            row = members.indices[p]
+            signs[np.uint64(row) * _LANES + np.uint64(lane)] = 1
+            if not member[row]:
+                member[row] = True
+                rows[m] = row
+                m += 1
+    for k in range(min(n_negatives, n)):
+        row = np.uint32(k) if n_negatives >= n else np.uint32(next_below(state, np.uint64(n)))
+        if not member[row]:
+            member[row] = True
+            rows[m] = row
+            m += 1
+    return m
+
+
+@kernel
 def train_block(
     X: CSRArrays,
     norms: FloatArray,
@@ -44,28 +76,14 @@ def train_block(
     n = norms.size
     live = np.zeros(WIDTH, dtype=np.float32)
     positive, negative = np.ones(WIDTH, dtype=np.float32), np.ones(WIDTH, dtype=np.float32)
+    for lane in range(labels.size):
+        live[lane] = 1
+        positive[lane] = 0.5 / cost_positive[labels[lane]]
+        negative[lane] = 0.5 / cost_negative[labels[lane]]
     signs = np.full(n * WIDTH, np.float32(-1))
     member = np.zeros(n, dtype=np.bool_)
     rows, found = np.empty(n, dtype=np.uint32), np.empty(n, dtype=np.uint32)
-    m = 0
-    for lane in range(labels.size):
-        label = labels[lane]
-        live[lane] = 1
-        positive[lane] = 0.5 / cost_positive[label]
-        negative[lane] = 0.5 / cost_negative[label]
-        for p in range(members.indptr[label], members.indptr[label + 1]):
-            row = members.indices[p]
-            signs[np.uint64(row) * _LANES + np.uint64(lane)] = 1
-            if not member[row]:
-                member[row] = True
-                rows[m] = row
-                m += 1
-    for k in range(min(n_negatives, n)):
-        row = np.uint32(k) if n_negatives >= n else np.uint32(next_below(state, np.uint64(n)))
-        if not member[row]:
-            member[row] = True
-            rows[m] = row
-            m += 1
+    m = _first_rows(members, labels, n_negatives, state, signs, member, rows)
     alpha = np.zeros(m * WIDTH, dtype=np.float32)
     active = np.empty(n, dtype=np.uint32)
     loss = np.empty(WIDTH)
