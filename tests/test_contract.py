@@ -181,6 +181,34 @@ def test_a_saved_model_predicts_the_same_in_a_fresh_process(estimator, tmp_path)
     assert fitted_bytes(loaded) == fitted_bytes(model)
 
 
+TEXTS = ["a cat on a mat", "a dog in a fog", "the cat and the dog", "a cat in a fog"]
+OTHERS = {
+    "TextVectorizer": lambda: labelwood.TextVectorizer(min_df=1).fit(TEXTS),
+    "Tagger": lambda: labelwood.Tagger(labelwood.OneVsRestSVM(random_state=0)).fit(
+        labelwood.Dataset.from_lists(TEXTS, [["cat"], ["dog"], ["cat", "dog"], ["cat"]])
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_is_no_classifier_keeps_parameters_and_survives_saving(name, tmp_path):
+    fitted = OTHERS[name]()
+    copy = clone(fitted)
+    assert copy.get_params(deep=False).keys() == fitted.get_params(deep=False).keys()
+    assert not any(attribute.endswith("_") for attribute in vars(copy))
+    with pytest.raises(ValueError, match="Invalid parameter 'nonsense'"):
+        copy.set_params(nonsense=1)
+    labelwood.save(fitted, tmp_path / "model")
+    loaded = labelwood.load(tmp_path / "model")
+    answer = "transform" if name == "TextVectorizer" else "features"
+    here, there = (getattr(one, answer)(["one more cat"]).toarray() for one in (fitted, loaded))
+    np.testing.assert_array_equal(there, here)
+
+
 def test_all_public_estimators_are_discovered():
+    estimators = [one for one in PUBLIC if isinstance(one, type) and issubclass(one, BaseEstimator)]
+    assert {one.__name__ for one in estimators} - {one.__name__ for one in ESTIMATORS} == set(
+        OTHERS
+    )
     assert {one.__name__ for one in ESTIMATORS} >= {"OneVsRestSVM", "PopularityClassifier"}
     assert all(issubclass(one, BaseEstimator) for one in ESTIMATORS)
