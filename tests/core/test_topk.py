@@ -34,6 +34,17 @@ def test_to_csr_and_back_gives_the_same_ranking(n, k):
     np.testing.assert_array_equal(again.labels, top.labels)
 
 
+@given(st.integers(1, 6), st.integers(1, 5), st.integers(0, 99))
+def test_hits_are_the_labels_that_are_true(n, k, seed):
+    rng = np.random.default_rng(seed)
+    truth = rng.random((n, 7)) < 0.4
+    ranks = np.array([rng.permutation(7)[:k] for _ in range(n)])
+    labels = np.where(rng.random((n, k)) < 0.2, -1, ranks)
+    hits = TopK(labels, np.zeros((n, k))).hits(sp.csr_array(truth.astype(np.float32)))
+    expected = [[label >= 0 and truth[i, label] for label in labels[i]] for i in range(n)]
+    np.testing.assert_array_equal(hits, expected)
+
+
 def test_names_leave_out_the_filling():
     top = TopK(np.array([[1, -1]]), np.array([[0.5, -np.inf]]), np.array(["a", "b"]))
     assert top.names() == [["b"]]

@@ -6,7 +6,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
 from builders import random_csr, random_labels, separable
-from labelwood import OneVsRestSVM, load_dataset, metrics
+from labelwood import OneVsRestSVM, PopularityClassifier, load_dataset, metrics
 from labelwood.core import memory
 from labelwood.errors import DataError, LabelwoodWarning, ParameterError
 from labelwood.linear.l2svm import l2svm, primal_objective
@@ -220,6 +220,12 @@ def test_partial_labels_that_do_not_fit_are_refused(Y, labels, message):
     assert model.classes_.tolist() == [0, 1]
 
 
+def test_a_model_of_one_class_a_point_takes_no_new_labels():
+    model = OneVsRestSVM(random_state=0).fit(random_csr(30, 4), ["a", "b"] * 15)
+    with pytest.raises(DataError, match="New labels need a model of label sets"):
+        model.partial_labels(random_csr(30, 4), np.ones((30, 1)), ["c"])
+
+
 def test_a_label_trained_again_without_points_is_never_predicted():
     X, Y = separable(100, 3)
     model = OneVsRestSVM(random_state=0).fit(X, Y)
@@ -277,6 +283,32 @@ def test_work_that_cannot_fit_into_memory_is_refused_at_once(monkeypatch):
     monkeypatch.setattr(memory, "available_memory", lambda: 1000)
     with pytest.raises(MemoryError, match=r"training on 1 threads needs .* lower n_jobs"):
         OneVsRestSVM().fit(X, Y)
+
+
+def test_the_size_of_a_model_is_that_of_its_arrays():
+    X, Y = separable(60, 4)
+    model = OneVsRestSVM(random_state=0)
+    with pytest.raises(ValueError, match="not fitted yet"):
+        _ = model.model_size
+    model.fit(X, Y)
+    arrays = [value for value in vars(model).values() if isinstance(value, np.ndarray)]
+    assert model.model_size == sum(len(array.tobytes()) for array in arrays)
+    model.parts_ = [sp.csr_array(X), PopularityClassifier().fit(X, Y)]
+    sparse = 4 * (2 * X.nnz + X.shape[0] + 1)
+    grown = sum(len(array.tobytes()) for array in arrays) + sparse + 4 * 4 + 4 * 8
+    assert model.model_size == grown
+
+
+def test_log_scores_are_the_squared_hinge_and_for_others_the_logarithm():
+    scores = np.array([-1.0, 0.5, 1.0, 3.0], dtype=np.float32)
+    logs = OneVsRestSVM()._log_score(scores)
+    assert logs.tolist() == [-4.0, -0.25, 0.0, 0.0]
+    assert logs.dtype == np.float32
+    shares = np.array([0.0, 0.25, 1.0], dtype=np.float32)
+    tiny = np.log(np.finfo(np.float32).tiny)
+    np.testing.assert_allclose(
+        PopularityClassifier()._log_score(shares), [tiny, np.log(0.25), 0], rtol=1e-6
+    )
 
 
 @pytest.mark.parametrize("parameter", ["C", "tol", "max_iter"])

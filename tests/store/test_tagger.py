@@ -38,6 +38,20 @@ def test_it_survives_saving_with_vectoriser_and_names(tagger, tmp_path):
     np.testing.assert_array_equal(ours.scores, theirs.scores)
 
 
+def test_probabilities_are_passed_on_and_survive_saving(tagger, tmp_path):
+    estimator = OneVsRestSVM(calibrate=True, random_state=0)
+    sure = Tagger(estimator, TextVectorizer(min_df=1)).fit(Dataset.from_lists(TEXTS, LABELS))
+    top = sure.predict_topk(TEXTS, 2, proba=True)
+    X = sure.features(TEXTS)
+    np.testing.assert_array_equal(top.scores, sure.estimator_.predict_topk(X, 2, proba=True).scores)
+    assert top.names() == sure.predict_topk(TEXTS, 2).names()
+    labelwood.save(sure, tmp_path / "model")
+    loaded = labelwood.load(tmp_path / "model").predict_topk(TEXTS, 2, proba=True)
+    np.testing.assert_array_equal(loaded.scores, top.scores)
+    with pytest.raises(DataError, match="was fitted without calibrate=True"):
+        tagger.predict_topk(TEXTS, 2, proba=True)
+
+
 def test_the_same_data_have_the_same_hash_and_other_data_another(tagger):
     again = Tagger(OneVsRestSVM(), TextVectorizer(min_df=1))
     assert again.fit(Dataset.from_lists(TEXTS, LABELS)).data_hash_ == tagger.data_hash_

@@ -10,6 +10,7 @@ import typer
 
 from labelwood.cli import options
 from labelwood.cli.source import Source, check_other_file, with_source
+from labelwood.errors import ModelError
 
 if TYPE_CHECKING:
     from labelwood.core.topk import TopK
@@ -25,6 +26,12 @@ def predict(
         Path | None,
         typer.Option("--output", "-o", metavar="JSONL", help="File to write; standard output."),
     ] = None,
+    proba: Annotated[
+        bool,
+        typer.Option(
+            "--proba", help="Probabilities in place of scores (train with --set calibrate=true)."
+        ),
+    ] = False,
     jobs: options.Jobs = -1,
     quiet: options.Quiet = False,
 ) -> None:
@@ -35,20 +42,23 @@ def predict(
         check_other_file(source, output)
     with options.remarks(quiet):
         tagger = options.read_tagger(model, jobs)
+        if proba and not hasattr(tagger.estimator_, "calibration_scores_"):
+            raise ModelError(f"{model} gives no probabilities; train with --set calibrate=true")
         dataset = source.read()
-        top = tagger.predict_topk(dataset, k)
+        top = tagger.predict_topk(dataset, k, proba=proba)
+    lines = jsonl_lines(dataset, top, "probability" if proba else "score")
     if output is None:
-        sys.stdout.writelines(jsonl_lines(dataset, top))
+        sys.stdout.writelines(lines)
     else:
         with writing(output) as file:
-            file.writelines(line.encode() for line in jsonl_lines(dataset, top))
+            file.writelines(line.encode() for line in lines)
 
 
-def jsonl_lines(dataset: "Dataset", top: "TopK") -> Iterator[str]:
+def jsonl_lines(dataset: "Dataset", top: "TopK", what: str = "score") -> Iterator[str]:
     """One line a point: its id (or its number, from 0), its labels and their scores."""
     for row, names in enumerate(top.names()):
         scored = [
-            {"label": name, "score": round(float(score), 6)}
+            {"label": name, what: round(float(score), 6)}
             for name, score in zip(names, top.scores[row], strict=False)
         ]
         point = row if dataset.ids is None else dataset.ids[row]

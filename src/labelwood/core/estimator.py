@@ -1,23 +1,36 @@
 """The contract that every multi-label estimator of the package keeps."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from labelwood.core.labels import encode_labels, is_label_lists, lists_to_indicator
+from labelwood.core.calibration import (
+    apply_calibration,
+    check_calibration,
+    fit_calibration,
+    held_out_scores,
+)
+from labelwood.core.labels import encode_labels, indicator, is_label_lists, lists_to_indicator
 from labelwood.core.params import Constraints, Integer, check_parameter, check_parameters
 from labelwood.core.sparse import as_csr
 from labelwood.core.topk import TopK
-from labelwood.core.types import CSR, AnyArray
+from labelwood.core.types import CSR, AnyArray, DoubleArray, FloatArray, IndexArray
 from labelwood.errors import DataError
+
+_CALIBRATION = ("calibration_scores_", "calibration_probabilities_")
 
 FittedAttributes: TypeAlias = Mapping[str, type | tuple[type, tuple[str | int | None, ...]]]
 """Attribute → its type, or dtype and shape of its array."""
+
+
+def _calibrates(estimator: object) -> bool:
+    return bool(getattr(estimator, "calibrate", False))
 
 
 class LabelEstimator(ClassifierMixin, BaseEstimator):
@@ -26,7 +39,8 @@ class LabelEstimator(ClassifierMixin, BaseEstimator):
     A subclass declares `_constraints` (its parameters) and `_fitted` (its attributes),
     calls `_begin_fit` first in `fit`, and gives `_score` and, where it can do better than
     sort all scores, `_score_topk`. It gets `predict`, `predict_topk` and
-    `decision_function`.
+    `decision_function`. If it has a parameter `calibrate`, its `fit` goes on with
+    `_calibrate` when that is set, and it gets `predict_proba` too.
 
     When `fit` was given one class for each point (a one-dimensional `y`), it behaves
     as an ordinary scikit-learn classifier: `predict` returns classes and
@@ -40,10 +54,14 @@ class LabelEstimator(ClassifierMixin, BaseEstimator):
     classes_: AnyArray
     multilabel_: bool
     n_features_in_: int
+    calibration_scores_: DoubleArray
+    calibration_probabilities_: DoubleArray
 
     def _begin_fit(self, X: object, y: object) -> tuple[CSR, CSR]:
         """Check parameters and data; set the attributes that tell of them."""
         check_parameters(self, self._constraints)
+        for name in _CALIBRATION:
+            self.__dict__.pop(name, None)  # of an earlier fit
         if y is None:
             raise DataError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
@@ -55,7 +73,7 @@ class LabelEstimator(ClassifierMixin, BaseEstimator):
         return matrix, Y
 
     def _check_X(self, X: object, *, reset: bool = False) -> CSR:
-        if not reset:
+        if not reset and "n_features_in_" not in vars(self):  # quicker than to ask scikit-learn
             check_is_fitted(self)
         if sp.issparse(X):
             matrix = as_csr(X)  # scikit-learn would follow indices out of bounds
@@ -82,6 +100,10 @@ class LabelEstimator(ClassifierMixin, BaseEstimator):
     def _score_topk(self, X: CSR, k: int) -> TopK:
         return TopK.from_csr(self._score(X), k)
 
+    def _log_score(self, scores: FloatArray) -> FloatArray:
+        """Scores on a scale on which they add up along trees and with a re-ranker."""
+        return np.log(np.maximum(scores, np.finfo(np.float32).tiny), dtype=np.float32)
+
     def decision_function(self, X: object) -> Any:
         """Scores of the labels that were scored, as CSR of shape (n, n_labels).
 
@@ -94,12 +116,56 @@ class LabelEstimator(ClassifierMixin, BaseEstimator):
         dense = scores.toarray()
         return dense[:, 1] - dense[:, 0] if self.classes_.size == 2 else dense
 
-    def predict_topk(self, X: object, k: int = 5) -> TopK:
-        """The `k` best labels of each point; fewer where fewer labels exist or were scored."""
+    def predict_topk(self, X: object, k: int = 5, proba: bool = False) -> TopK:
+        """The `k` best labels of each point; fewer where fewer labels exist or were scored.
+
+        With `proba`, which needs a fit with `calibrate=True`, their scores are probabilities.
+        """
         check_parameter(type(self).__name__, "k", k, Integer(low=1))
         matrix = self._check_X(X)
+        if proba:
+            self._check_calibrated()
         top = self._score_topk(matrix, min(k, max(self.classes_.size, 1)))
-        return TopK(top.labels, top.scores, self.classes_)
+        scores = top.scores
+        if proba:
+            scored = top.labels >= 0
+            scores = np.full(scored.shape, -np.inf, dtype=np.float32)
+            scores[scored] = self._probabilities(top.scores[scored])
+        return TopK(top.labels, scores, self.classes_)
+
+    @available_if(_calibrates)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: object, k: int = 20) -> Any:
+        """Chances that the `k` best labels of each point are right, as CSR (n, n_labels).
+
+        A label that is not among them has no entry, which does not mean that its chance
+        is zero. After a fit on one class for each point: a dense array (n, n_classes) of
+        all classes, whose rows sum to one.
+        """
+        check_is_fitted(self)
+        if self.multilabel_:
+            return self.predict_topk(X, k, proba=True).to_csr(self.classes_.size)
+        self._check_calibrated()
+        scores = self._score(self._check_X(X))
+        chances = np.full(scores.shape, 1e-9)  # of a class that was not scored
+        rows = np.repeat(np.arange(scores.shape[0]), np.diff(scores.indptr))
+        chances[rows, scores.indices] = self._probabilities(scores.data)
+        return chances / chances.sum(axis=1, keepdims=True)
+
+    def _calibrate(self, X: CSR, Y: CSR) -> None:
+        """Learn how often a score is right, from points that a second fit has not seen."""
+        model = clone(self).set_params(calibrate=False)
+        outcomes = held_out_scores(model, X, Y, getattr(self, "random_state", None))
+        self.calibration_scores_, self.calibration_probabilities_ = fit_calibration(*outcomes)
+
+    def _check_calibrated(self) -> None:
+        if not all(name in vars(self) for name in _CALIBRATION):
+            raise DataError(
+                f"This {type(self).__name__} was fitted without calibrate=True "
+                "and gives no probabilities."
+            )
+
+    def _probabilities(self, scores: AnyArray) -> DoubleArray:
+        return apply_calibration(scores, self.calibration_scores_, self.calibration_probabilities_)
 
     def predict(self, X: object) -> Any:
         """The labels scored above the threshold, as a CSR indicator.
@@ -121,6 +187,42 @@ class LabelEstimator(ClassifierMixin, BaseEstimator):
             y = lists_to_indicator(y, self.classes_.tolist())  # type: ignore[arg-type]
         return float(super().score(X, y))
 
+    def _check_new_columns(self, Y: object, labels: Sequence[object], n: int) -> CSR:
+        """Y as an indicator whose columns are `labels`, which can stand beside those known."""
+        if not self.multilabel_:
+            raise DataError("New labels need a model of label sets, not of one class a point.")
+        if isinstance(labels, str) or len(set(labels)) < len(labels):
+            raise DataError("labels must be a list of different labels.")
+        kind = np.str_ if self.classes_.dtype.kind == "U" else np.integer
+        names = np.asarray(labels)
+        if names.size and (names.ndim != 1 or not np.issubdtype(names.dtype, kind)):
+            raise DataError(
+                f"labels must be of the kind of the labels known, such as "
+                f"{self.classes_[:1].tolist()}. Got {labels!r}."
+            )
+        columns = indicator(np.asarray(Y) if isinstance(Y, list) else Y)
+        if columns.shape != (n, len(labels)):
+            raise DataError(
+                f"Y must have {n} rows and a column for each of {len(labels)} labels. "
+                f"Got {columns.shape}."
+            )
+        return columns
+
+    def _place_labels(self, labels: Sequence[object]) -> IndexArray:
+        """Where `labels` are in `classes_`, at the end of which new ones join."""
+        known = {name: column for column, name in enumerate(self.classes_.tolist())}
+        new = [name for name in labels if name not in known]
+        known.update({name: len(known) + i for i, name in enumerate(new)})
+        if new:
+            self.classes_ = np.concatenate([self.classes_, np.asarray(new)])
+        return np.array([known[name] for name in labels], dtype=np.uint32)
+
+    @property
+    def model_size(self) -> int:
+        """Bytes of all fitted arrays."""
+        check_is_fitted(self)
+        return sum(_n_bytes(value) for name, value in vars(self).items() if name.endswith("_"))
+
     def _check_fitted(self) -> None:
         """Refuse fitted attributes that would send a kernel out of bounds (after loading)."""
         if not isinstance(getattr(self, "classes_", None), np.ndarray) or self.classes_.ndim != 1:
@@ -129,12 +231,27 @@ class LabelEstimator(ClassifierMixin, BaseEstimator):
         check_fitted_attributes(self, common, {})
         sizes = {"features": self.n_features_in_, "labels": self.classes_.size}
         check_fitted_attributes(self, self._fitted, sizes)
+        if any(name in vars(self) for name in _CALIBRATION):
+            check_calibration(*(getattr(self, name, None) for name in _CALIBRATION))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_label = True
         return tags
+
+
+def _n_bytes(value: object) -> int:
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    if sp.issparse(value):
+        parts: Any = value
+        return int(parts.indptr.nbytes + parts.indices.nbytes + parts.data.nbytes)
+    if isinstance(value, LabelEstimator):
+        return value.model_size
+    if isinstance(value, (list, tuple)):
+        return sum(_n_bytes(one) for one in value)
+    return 0
 
 
 def check_fitted_attributes(

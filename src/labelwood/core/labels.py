@@ -1,5 +1,6 @@
 """Labels in any of the accepted forms, as one CSR indicator matrix and its classes."""
 
+import warnings
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
@@ -7,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelwood.core.sparse import checked_csr, make_csr
-from labelwood.core.types import CSR, AnyArray
-from labelwood.errors import DataError
+from labelwood.core.types import CSR, AnyArray, IndexArray
+from labelwood.errors import DataError, LabelwoodWarning
 
 
 class EncodedLabels(NamedTuple):
@@ -50,6 +51,19 @@ def encode_labels(y: object) -> EncodedLabels:
         Y = indicator(array)
         return EncodedLabels(Y, np.arange(Y.shape[1]), True)
     return _encode_classes(array)
+
+
+def labels_with_points(Y: CSR) -> IndexArray:
+    """The labels that have a point; a warning says how many have none."""
+    labels = np.unique(Y.indices).astype(np.uint32)
+    if labels.size < Y.shape[1]:
+        warnings.warn(
+            f"{Y.shape[1] - labels.size} of {Y.shape[1]} labels have no point; "
+            "they are never predicted.",
+            LabelwoodWarning,
+            stacklevel=3,
+        )
+    return labels
 
 
 def _encode_classes(array: AnyArray) -> EncodedLabels:

@@ -66,6 +66,13 @@ class TopK:
             return [[int(label) for label in row if label >= 0] for row in self.labels]
         return [[_plain(names[label]) for label in row if label >= 0] for row in self.labels]
 
+    def hits(self, Y: CSR) -> NDArray[np.bool_]:
+        """Which of the labels, in their places, an indicator of shape (n, n_labels) holds."""
+        n, n_labels = Y.shape
+        rows = np.repeat(np.arange(n), np.diff(Y.indptr))
+        places = np.arange(n)[:, None] * n_labels + self.labels
+        return (self.labels >= 0) & np.isin(places, rows * n_labels + Y.indices)
+
     def to_csr(self, n_labels: int) -> CSR:
         """Scores as a CSR matrix of shape (n, n_labels); a score of zero is kept as an entry."""
         there = self.labels >= 0

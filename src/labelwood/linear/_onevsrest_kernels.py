@@ -5,13 +5,14 @@ from numpy.typing import NDArray
 
 from labelwood.core._random_kernels import next_below
 from labelwood.core.kernel import kernel
-from labelwood.core.lanes import WIDTH, load, splat, store
+from labelwood.core.lanes import WIDTH, any_above, load, splat, store
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import DoubleArray, FloatArray, IndexArray, PointerArray
 from labelwood.linear._block_kernels import rebuild_weights, scan_block, solve_block
 
 _LANES = np.uint64(WIDTH)
 _ONE = np.uint64(1)
+_LEAST = np.finfo(np.float32).min
 
 
 @kernel
@@ -165,19 +166,37 @@ def prune_block(W: FloatArray, n_lanes: int, prune_below: float) -> tuple[IndexA
 
 
 @kernel
+def _lane_offsets(lane_labels: NDArray[np.int32], intercepts: FloatArray) -> FloatArray:
+    """The intercept of each lane, zero in empty ones."""
+    offsets = np.zeros(lane_labels.size, dtype=np.float32)
+    for lane in range(lane_labels.size):
+        if lane_labels[lane] >= 0:
+            offsets[lane] = intercepts[lane_labels[lane]]
+    return offsets
+
+
+@kernel
 def _score_row(
     X: CSRArrays,
     i: int,
+    unit: bool,
     indptr: PointerArray,
     blocks: IndexArray,
     weights: FloatArray,
     offsets: FloatArray,
     scores: FloatArray,
 ) -> None:
-    """Scores of all lanes for one row; only the postings of its features are touched."""
+    """Scores of all lanes for one row; only the postings of its features are touched.
+
+    With `unit` they are those of the row scaled to length one.
+    """
+    squares = 0.0
+    for p in range(X.indptr[i], X.indptr[i + 1]):
+        squares += np.float64(X.data[p]) * np.float64(X.data[p])
+    length = np.sqrt(squares) if unit and squares > 0 else 1.0
     scores[:] = offsets
     for p in range(X.indptr[i], X.indptr[i + 1]):
-        x = splat(X.data[p])
+        x = splat(np.float32(X.data[p] / length))
         feature = np.uint64(X.indices[p])
         for q in range(np.uint64(indptr[feature]), np.uint64(indptr[feature + _ONE])):
             place = np.uint64(blocks[q]) * _LANES
@@ -187,11 +206,12 @@ def _score_row(
 @kernel
 def topk_rows(
     X: CSRArrays,
+    unit: bool,
     indptr: PointerArray,
     blocks: IndexArray,
     weights: FloatArray,
     lane_labels: NDArray[np.int32],
-    offsets: FloatArray,
+    intercepts: FloatArray,
     k: int,
 ) -> tuple[NDArray[np.int32], FloatArray]:
     """The best `k` labels of each row and their scores, best first, −1 and −∞ where none is left.
@@ -201,50 +221,72 @@ def topk_rows(
     n = X.indptr.size - 1
     top_labels = np.full((n, k), np.int32(-1))
     top_scores = np.full((n, k), np.float32(-np.inf))
+    offsets = _lane_offsets(lane_labels, intercepts)
     scores = np.empty_like(offsets)
-    for i in range(X.indptr.size - 1):
-        _score_row(X, i, indptr, blocks, weights, offsets, scores)
+    for i in range(n):
+        _score_row(X, i, unit, indptr, blocks, weights, offsets, scores)
         size = 0
-        for lane in range(scores.size):
-            score, label = scores[lane], lane_labels[lane]
-            if label < 0 or (size == k and score < top_scores[i, k - 1]):
+        border = splat(_LEAST)
+        for start in range(0, scores.size, WIDTH):
+            if not any_above(load(scores, start), border):
                 continue
-            place = size
-            while place > 0 and (
-                top_scores[i, place - 1] < score
-                or (top_scores[i, place - 1] == score and top_labels[i, place - 1] > label)
-            ):
-                place -= 1
-            if place == k:
-                continue
-            size = min(size + 1, k)
-            for j in range(size - 1, place, -1):
-                top_scores[i, j] = top_scores[i, j - 1]
-                top_labels[i, j] = top_labels[i, j - 1]
-            top_scores[i, place] = score
-            top_labels[i, place] = label
+            for lane in range(start, start + WIDTH):
+                if lane_labels[lane] >= 0:
+                    size = _insert(
+                        lane_labels[lane], scores[lane], top_labels[i], top_scores[i], size
+                    )
+            if size == k:  # what equals the last score may still go before it
+                border = splat(np.nextafter(top_scores[i, k - 1], _LEAST))
     return top_labels, top_scores
+
+
+@kernel
+def _insert(
+    label: np.int32,
+    score: np.float32,
+    top_labels: NDArray[np.int32],
+    top_scores: FloatArray,
+    size: int,
+) -> int:
+    """Give a label its place among the `size` best so far; returns how many there are then."""
+    place = size
+    while place > 0 and (
+        top_scores[place - 1] < score
+        or (top_scores[place - 1] == score and top_labels[place - 1] > label)
+    ):
+        place -= 1
+    if place == top_labels.size:
+        return size
+    size = min(size + 1, top_labels.size)
+    for j in range(size - 1, place, -1):
+        top_scores[j] = top_scores[j - 1]
+        top_labels[j] = top_labels[j - 1]
+    top_scores[place] = score
+    top_labels[place] = label
+    return size
 
 
 @kernel
 def above_rows(
     X: CSRArrays,
+    unit: bool,
     indptr: PointerArray,
     blocks: IndexArray,
     weights: FloatArray,
     lane_labels: NDArray[np.int32],
-    offsets: FloatArray,
+    intercepts: FloatArray,
     threshold: float,
 ) -> tuple[PointerArray, NDArray[np.int32], FloatArray]:
     """Scores above `threshold` of each row, in CSR arrays (labels in no order)."""
     n = X.indptr.size - 1
+    offsets = _lane_offsets(lane_labels, intercepts)
     scores = np.empty_like(offsets)
     pointers = np.zeros(n + 1, dtype=np.int64)
     labels = np.empty(1024, dtype=np.int32)
     values = np.empty(1024, dtype=np.float32)
     size = 0
     for i in range(n):
-        _score_row(X, i, indptr, blocks, weights, offsets, scores)
+        _score_row(X, i, unit, indptr, blocks, weights, offsets, scores)
         for lane in range(scores.size):
             if lane_labels[lane] >= 0 and scores[lane] > threshold:
                 if size == labels.size:

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from labelwood.core.estimator import FittedAttributes, LabelEstimator
-from labelwood.core.labels import indicator
+from labelwood.core.labels import labels_with_points
 from labelwood.core.memory import require_memory
 from labelwood.core.params import (
     N_JOBS,
@@ -24,7 +24,6 @@ from labelwood.core.params import (
 from labelwood.core.sparse import unit_rows
 from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, DoubleArray, FloatArray, IndexArray
-from labelwood.errors import DataError, LabelwoodWarning
 from labelwood.linear.postings import Postings
 from labelwood.linear.workingsets import Block, Settings, label_costs, train_labels
 
@@ -70,6 +69,9 @@ class OneVsRestSVM(LabelEstimator):
         Limit of passes over the working set in a round.
     prune_below : float
         Weights of at most this size are dropped: smaller and faster models.
+    calibrate : bool
+        Train a second time, on four fifths of the points, and learn from the rest how often
+        a score is right: `predict_proba` and `predict_topk(…, proba=True)` give chances.
     random_state : int, SeedSequence, Generator or None
         Seed of the random rows and of the order in which rows are visited.
     n_jobs : int or None
@@ -88,6 +90,8 @@ class OneVsRestSVM(LabelEstimator):
         above its optimum that is at most.
     n_iter_, n_rounds_, n_working_ : arrays of shape (n_labels,)
         Passes and rounds made, and rows in the working set at the end.
+    calibration_scores_, calibration_probabilities_ : arrays
+        With `calibrate`: knots of the map from scores to chances.
     stop_reason_ : str
         Whether the labels trained last met their tolerances, or how many met a limit.
 
@@ -112,6 +116,7 @@ class OneVsRestSVM(LabelEstimator):
         "max_rounds": Integer(low=1),
         "max_iter": Integer(low=1),
         "prune_below": Real(low=0),
+        "calibrate": Boolean(),
         "random_state": RANDOM_STATE,
         "n_jobs": N_JOBS,
     }
@@ -145,6 +150,7 @@ class OneVsRestSVM(LabelEstimator):
         max_rounds: int = 10,
         max_iter: int = 1000,
         prune_below: float = 0.01,
+        calibrate: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -159,6 +165,7 @@ class OneVsRestSVM(LabelEstimator):
         self.max_rounds = max_rounds
         self.max_iter = max_iter
         self.prune_below = prune_below
+        self.calibrate = calibrate
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -170,8 +177,10 @@ class OneVsRestSVM(LabelEstimator):
     def fit(self, X: object, y: object) -> Self:
         """Train one decision a label on the rows of `X`."""
         matrix, Y = self._begin_fit(X, y)
-        blocks = self._train(matrix, Y, self._with_points(Y))
-        self._forget(Y.shape[1])
+        if self.calibrate:
+            self._calibrate(matrix, Y)
+        blocks = self._train(matrix, Y, labels_with_points(Y))
+        self._start_anew()
         self._take_in(blocks)
         return self
 
@@ -195,62 +204,16 @@ class OneVsRestSVM(LabelEstimator):
         """
         matrix = self._check_X(X)
         check_parameters(self, self._constraints)
-        columns = indicator(np.asarray(Y) if isinstance(Y, list) else Y)
-        self._check_new(labels)
-        if columns.shape != (matrix.shape[0], len(labels)):
-            raise DataError(
-                f"Y must have {matrix.shape[0]} rows and a column for each of {len(labels)} "
-                f"labels. Got {columns.shape}."
-            )
-        blocks = self._train(matrix, columns, self._with_points(columns))
-        places = self._place(labels)
-        self._set_postings(self._postings().without(places))
-        for name, fill in _TOLD_OF_LABELS.items():
-            getattr(self, name)[places] = fill
+        columns = self._check_new_columns(Y, labels, matrix.shape[0])
+        blocks = self._train(matrix, columns, labels_with_points(columns))
+        places = self._place_labels(labels)
+        self._forget(places)
         self._take_in([block._replace(labels=places[block.labels]) for block in blocks])
         return self
 
-    def _check_new(self, labels: Sequence[object]) -> None:
-        if not self.multilabel_:
-            raise DataError("partial_labels needs a model of label sets, not of one class a point.")
-        if isinstance(labels, str) or len(set(labels)) < len(labels):
-            raise DataError("labels must be a list of different labels.")
-        kind = np.str_ if self.classes_.dtype.kind == "U" else np.integer
-        names = np.asarray(labels)
-        if names.size and (names.ndim != 1 or not np.issubdtype(names.dtype, kind)):
-            raise DataError(
-                f"labels must be of the kind of the labels known, such as "
-                f"{self.classes_[:1].tolist()}. Got {labels!r}."
-            )
-
-    @staticmethod
-    def _with_points(Y: CSR) -> IndexArray:
-        """The labels that have a point; says how many have none."""
-        labels = np.unique(Y.indices).astype(np.uint32)
-        if labels.size < Y.shape[1]:
-            warnings.warn(
-                f"{Y.shape[1] - labels.size} of {Y.shape[1]} labels have no point; "
-                "they are never predicted.",
-                LabelwoodWarning,
-                stacklevel=3,
-            )
-        return labels
-
-    def _place(self, labels: Sequence[object]) -> IndexArray:
-        """Where the labels are in `classes_`, after the new ones have joined."""
-        known = {name: column for column, name in enumerate(self.classes_.tolist())}
-        new = [name for name in labels if name not in known]
-        known.update({name: len(known) + i for i, name in enumerate(new)})
-        if new:
-            self.classes_ = np.concatenate([self.classes_, np.asarray(new)])
-            for name, fill in _TOLD_OF_LABELS.items():
-                old = getattr(self, name)
-                setattr(self, name, np.append(old, np.full(len(new), fill, dtype=old.dtype)))
-        return np.array([known[name] for name in labels], dtype=np.uint32)
-
     def _train(self, matrix: CSR, Y: CSR, labels: IndexArray) -> list[Block]:
         return train_labels(
-            self._scaled(matrix),
+            unit_rows(matrix) if self.normalize else matrix,
             Y,
             labels,
             *label_costs(self.C, self.propensity, Y),
@@ -259,12 +222,22 @@ class OneVsRestSVM(LabelEstimator):
             n_jobs=self.n_jobs,
         )
 
-    def _forget(self, n_labels: int) -> None:
-        """Start with no weights and with nothing told of any label."""
+    def _start_anew(self) -> None:
+        """No weights, and nothing told of any label."""
         for name, fill in _TOLD_OF_LABELS.items():
             dtype = self._fitted[name][0]  # type: ignore[index]
-            setattr(self, name, np.full(n_labels, fill, dtype=dtype))
+            setattr(self, name, np.full(self.classes_.size, fill, dtype=dtype))
         self._set_postings(Postings.of([], self.n_features_in_))
+
+    def _forget(self, labels: IndexArray) -> None:
+        """Nothing is told of `labels` any more; those that are new get their place."""
+        self._set_postings(self._postings().without(labels))
+        for name, fill in _TOLD_OF_LABELS.items():
+            old = getattr(self, name)
+            told = np.full(self.classes_.size, fill, dtype=old.dtype)
+            told[: old.size] = old
+            told[labels] = fill
+            setattr(self, name, told)
 
     def _take_in(self, blocks: list[Block]) -> None:
         """Add trained blocks to the weights, and what is told of their labels."""
@@ -298,9 +271,6 @@ class OneVsRestSVM(LabelEstimator):
         if unsolved or unfinished:
             warnings.warn(self.stop_reason_, ConvergenceWarning, stacklevel=4)
 
-    def _scaled(self, X: CSR) -> CSR:
-        return unit_rows(X) if self.normalize else X
-
     def _set_postings(self, postings: Postings) -> None:
         self.postings_indptr_ = postings.indptr
         self.postings_blocks_ = postings.blocks
@@ -319,8 +289,11 @@ class OneVsRestSVM(LabelEstimator):
         super()._check_fitted()
         self._postings().check(self.n_features_in_, self.classes_.size)
 
+    def _log_score(self, scores: FloatArray) -> FloatArray:
+        return -(np.maximum(0, 1 - scores) ** 2)
+
     def _score_topk(self, X: CSR, k: int) -> TopK:
-        return self._postings().topk(self._scaled(X), self.intercept_, k, self.n_jobs)
+        return self._postings().topk(X, self.intercept_, k, self.n_jobs, unit=self.normalize)
 
     def _score(self, X: CSR, above: float | None = None) -> CSR:
         if above is None:
@@ -329,4 +302,4 @@ class OneVsRestSVM(LabelEstimator):
                 16 * cells, f"scores of {cells:,} pairs", "score fewer rows, or use predict_topk"
             )
             above = _NO_THRESHOLD
-        return self._postings().above(self._scaled(X), self.intercept_, above, self.n_jobs)
+        return self._postings().above(X, self.intercept_, above, self.n_jobs, unit=self.normalize)

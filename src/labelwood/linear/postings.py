@@ -81,36 +81,42 @@ class Postings(NamedTuple):
             lanes[filled].ravel(),
         )
 
-    def topk(self, X: CSR, intercepts: FloatArray, k: int, n_jobs: int | None) -> TopK:
-        """The best `k` labels of each row."""
-        arrays, offsets = csr_arrays(X), self.offsets(intercepts)
+    def topk(
+        self, X: CSR, intercepts: FloatArray, k: int, n_jobs: int | None, *, unit: bool = False
+    ) -> TopK:
+        """The best `k` labels of each row; with `unit`, of rows scaled to length one."""
+        arrays = csr_arrays(X)
 
         def best(rows: slice) -> tuple[AnyArray, AnyArray]:
-            return kernels.topk_rows(some_rows(arrays, rows), *self, offsets, k)
+            return kernels.topk_rows(some_rows(arrays, rows), unit, *self, intercepts, k)
 
-        labels, scores = zip(*parallel(best, row_blocks(X), n_jobs=n_jobs), strict=True)
+        parts = parallel(best, row_blocks(X), n_jobs=n_jobs)
+        if len(parts) == 1:
+            return TopK(*parts[0])
+        labels, scores = zip(*parts, strict=True)
         return TopK(np.concatenate(labels), np.concatenate(scores))
 
-    def above(self, X: CSR, intercepts: FloatArray, threshold: float, n_jobs: int | None) -> CSR:
+    def above(
+        self,
+        X: CSR,
+        intercepts: FloatArray,
+        threshold: float,
+        n_jobs: int | None,
+        *,
+        unit: bool = False,
+    ) -> CSR:
         """The scores above `threshold`, for as many labels as there are intercepts."""
-        arrays, offsets = csr_arrays(X), self.offsets(intercepts)
+        arrays = csr_arrays(X)
 
         def score(rows: slice) -> CSR:
             indptr, labels, values = kernels.above_rows(
-                some_rows(arrays, rows), *self, offsets, threshold
+                some_rows(arrays, rows), unit, *self, intercepts, threshold
             )
             return make_csr(indptr, labels, values, (indptr.size - 1, intercepts.size))
 
         scores = sp.vstack(parallel(score, row_blocks(X), n_jobs=n_jobs), format="csr")
         scores.sort_indices()
         return scores
-
-    def offsets(self, intercepts: FloatArray) -> FloatArray:
-        """The intercept of each lane, zero in empty ones."""
-        filled = self.lane_labels >= 0
-        offsets = np.zeros(self.lane_labels.size, dtype=np.float32)
-        offsets[filled] = intercepts[self.lane_labels[filled]]
-        return offsets
 
     def to_csr(self, n_labels: int) -> CSR:
         """The same weights as a matrix of shape (n_features, n_labels)."""

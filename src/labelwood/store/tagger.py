@@ -115,10 +115,13 @@ class Tagger(BaseEstimator):
             )
         return X
 
-    def predict_topk(self, data: Dataset | Sequence[str], k: int = 5) -> TopK:
-        """The `k` best labels of each point; `names()` of the answer gives their names."""
+    def predict_topk(self, data: Dataset | Sequence[str], k: int = 5, proba: bool = False) -> TopK:
+        """The `k` best labels of each point; `names()` of the answer gives their names.
+
+        With `proba`, which needs an estimator with `calibrate=True`, scores are probabilities.
+        """
         X = self.features(data)
-        top = self.estimator_.predict_topk(X, k)
+        top = self.estimator_.predict_topk(X, k, proba=proba)
         return TopK(top.labels, top.scores, self.label_names_)
 
     def predict(self, data: Dataset | Sequence[str]) -> list[list[str]]:

@@ -1,0 +1,112 @@
+"""How often a score is right: a rising map from scores to chances, learned from outcomes.
+
+The map is an isotonic regression. Each run of scores that it pools becomes one knot, at their
+mean score, and chances between two knots lie on a line (centred isotonic regression, Oron and
+Flournoy 2017): a step function would call labels of different scores equally sure.
+"""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import isotonic_regression
+from sklearn.exceptions import ConvergenceWarning
+
+from labelwood.core.random import seed_sequence
+from labelwood.core.types import CSR, AnyArray, DoubleArray, FloatArray
+from labelwood.errors import DataError, LabelwoodWarning
+
+_LEAST_POINTS = 10
+_RANKED = 50  # labels of a point whose scores and outcomes are looked at
+_TRACE = 1e-6
+"""Least distance of a chance from 0 and 1, and weight of what keeps the scores' order."""
+
+
+def held_out_scores(
+    model: Any, X: CSR, Y: CSR, random_state: object
+) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """Train `model` on four fifths of the points; how it scores the others, and what was right."""
+    n = X.shape[0]
+    if n < _LEAST_POINTS:
+        raise DataError(
+            f"Calibration takes at least {_LEAST_POINTS} points. Got n_samples = {n}; "
+            "use calibrate=False."
+        )
+    order = np.random.default_rng(seed_sequence(random_state)).permutation(n)
+    held_out, others = np.sort(order[: n // 5]), np.sort(order[n // 5 :])
+    with warnings.catch_warnings():  # what is to be told is told by the real fit
+        warnings.simplefilter("ignore", LabelwoodWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X[others], Y[others])
+    top = model.predict_topk(X[held_out], _RANKED)
+    scored = top.labels >= 0
+    return top.scores[scored], top.hits(Y[held_out])[scored]
+
+
+def fit_calibration(scores: AnyArray, hits: AnyArray) -> tuple[DoubleArray, DoubleArray]:
+    """Scores and chances of the knots, both rising.
+
+    Parameters
+    ----------
+    scores : array of shape (n,)
+        Finite numbers, in any order.
+    hits : array of shape (n,)
+        Whether each score was that of a right label.
+
+    Examples
+    --------
+    >>> knots = fit_calibration([0, 1, 2, 3, 4, 5], [0, 0, 1, 0, 1, 1])
+    >>> [[float(round(number, 2)) for number in part] for part in knots]
+    [[0.33, 2.5, 4.67], [0.33, 0.5, 0.67]]
+    """
+    if np.size(scores) == 0:
+        raise DataError("There is no score from which to learn how often scores are right.")
+    values, place = np.unique(np.asarray(scores, dtype=np.float64), return_inverse=True)
+    counts = np.bincount(place).astype(np.float64)
+    right = np.bincount(place, weights=hits)
+    # An imagined hit of the lowest score and a miss of the highest: a thousand scores that
+    # were all right are no proof that the next one is.
+    right[0] += 1
+    counts[0] += 1
+    counts[-1] += 1
+    pooled = isotonic_regression(right / counts, weights=counts)
+    starts = pooled.blocks[:-1]
+    knots = np.add.reduceat(values * counts, starts) / np.add.reduceat(counts, starts)
+    return knots, np.clip(pooled.x[starts], _TRACE, 1 - _TRACE)
+
+
+def apply_calibration(
+    scores: AnyArray, knot_scores: DoubleArray, knot_chances: DoubleArray
+) -> DoubleArray:
+    """Chances of scores: between 0 and 1, neither of them included, and rising.
+
+    Beyond the knots the evidence ends, and the chance stays that of the last one but for a
+    trace that keeps the order.
+
+    Examples
+    --------
+    >>> apply_calibration([-9, 1, 9], np.array([0.0, 2.0]), np.array([0.2, 0.6])).round(3).tolist()
+    [0.2, 0.4, 0.6]
+    """
+    numbers = np.asarray(scores, dtype=np.float64)
+    order = 0.5 + 0.5 * numbers / (1 + np.abs(numbers))
+    return (1 - _TRACE) * np.interp(numbers, knot_scores, knot_chances) + _TRACE * order
+
+
+def check_calibration(knot_scores: object, knot_chances: object) -> None:
+    """Refuse what `fit_calibration` cannot have made (after loading)."""
+    parts = (knot_scores, knot_chances)
+    if not all(isinstance(one, np.ndarray) and one.dtype == np.float64 for one in parts):
+        raise DataError("the knots of the calibration must be arrays of float64")
+    scores, chances = np.asarray(knot_scores), np.asarray(knot_chances)
+    if (
+        scores.ndim != 1
+        or scores.size == 0
+        or scores.shape != chances.shape
+        or not np.all(np.isfinite(scores))
+        or not np.all(np.diff(scores) > 0)
+        or not np.all(np.diff(chances) >= 0)
+        or not np.all((chances > 0) & (chances < 1))
+    ):
+        raise DataError("the knots of the calibration do not rise from 0 to 1")

@@ -1,0 +1,57 @@
+import json
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+import labelwood
+from labelwood.cli import main as main_module
+from labelwood.cli.main import app
+
+TEXTS = ["a cat on a mat", "a dog in a fog", "the cat and the dog", "an owl at night"]
+LABELS = [["cat"], ["dog"], ["cat", "dog"], ["owl"]]
+
+
+@pytest.fixture(scope="module")
+def documents(tmp_path_factory):
+    path = tmp_path_factory.mktemp("proba") / "docs.jsonl"
+    lines = [
+        json.dumps({"text": text, "labels": labels})
+        for text, labels in zip(TEXTS * 6, LABELS * 6, strict=True)
+    ]
+    path.write_text("\n".join(lines))
+    return path
+
+
+def train(documents, name, *settings):
+    path = documents.parent / name
+    arguments = ["train", documents, "-o", path, "--quiet", *settings]
+    result = CliRunner().invoke(app, [str(one) for one in arguments])
+    assert result.exit_code == 0, result.output
+    return path
+
+
+def test_the_command_line_prints_the_probabilities_of_python(documents):
+    model = train(documents, "calibrated", "--set", "calibrate=true")
+    arguments = ["predict", str(model), str(documents), "-k", "2", "--proba"]
+    lines = CliRunner().invoke(app, arguments).stdout.splitlines()
+    printed = [json.loads(line)["labels"] for line in lines]
+    top = labelwood.load(model).predict_topk(TEXTS * 6, 2, proba=True)
+    expected = top.scores.astype(float).round(6).tolist()
+    assert [[one["probability"] for one in row] for row in printed] == expected
+    assert [[one["label"] for one in row] for row in printed] == top.names()
+    assert all(0 < one["probability"] < 1 for row in printed for one in row)
+
+
+def test_a_model_without_calibration_gets_one_line_that_says_what_to_do(
+    documents, monkeypatch, capsys
+):
+    model = train(documents, "plain")
+    monkeypatch.setattr(sys, "argv", ["labelwood", "predict", str(model), "absent.txt", "--proba"])
+    with pytest.raises(SystemExit, match="2"):
+        main_module.main()
+    printed = capsys.readouterr()
+    assert printed.err.splitlines()[-1] == (
+        f"labelwood: error: {model} gives no probabilities; train with --set calibrate=true"
+    )
+    assert printed.out == ""
