@@ -43,7 +43,9 @@ def fitted_bytes(model):
     """All fitted attributes, comparable byte by byte."""
     parts = {}
     for name, value in vars(model).items():
-        if name.endswith("_"):
+        if isinstance(value, BaseEstimator):
+            parts[name] = fitted_bytes(value)
+        elif name.endswith("_"):
             arrays = [value.indptr, value.indices, value.data] if sp.issparse(value) else [value]
             parts[name] = [np.asarray(array).tobytes() for array in arrays]
     return parts

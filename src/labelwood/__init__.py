@@ -9,9 +9,12 @@ __version__ = "0.1.0"
 # importing labelwood is quick and compiles nothing.
 _HOME = {
     "Dataset": "labelwood.data.dataset",
+    "LabelTreeClassifier": "labelwood.trees.labeltree",
     "OneVsRestSVM": "labelwood.linear.onevsrest",
     "PopularityClassifier": "labelwood.linear.popularity",
+    "RerankedClassifier": "labelwood.linear.reranked",
     "Tagger": "labelwood.store.tagger",
+    "TailClassifier": "labelwood.linear.tail",
     "Taxonomy": "labelwood.data.taxonomy",
     "TextVectorizer": "labelwood.data.text",
     "TopK": "labelwood.core.topk",
@@ -54,6 +57,9 @@ if TYPE_CHECKING:
     from labelwood.data.text import TextVectorizer as TextVectorizer
     from labelwood.linear.onevsrest import OneVsRestSVM as OneVsRestSVM
     from labelwood.linear.popularity import PopularityClassifier as PopularityClassifier
+    from labelwood.linear.reranked import RerankedClassifier as RerankedClassifier
+    from labelwood.linear.tail import TailClassifier as TailClassifier
     from labelwood.store.store import load as load
     from labelwood.store.store import save as save
     from labelwood.store.tagger import Tagger as Tagger
+    from labelwood.trees.labeltree import LabelTreeClassifier as LabelTreeClassifier

@@ -50,9 +50,10 @@ def dot_lanes(X: CSRArrays, row: np.uint64, W: FloatArray) -> FloatArray:
 
 
 @kernel
-def _add_row(
+def add_row_lanes(
     X: CSRArrays, row: np.uint64, bias: np.float32, step: FloatArray, W: FloatArray
 ) -> None:
+    """Add a row, `step` times, to sixteen weight vectors."""
     for p in range(np.uint64(X.indptr[row]), np.uint64(X.indptr[row + _ONE])):
         place = np.uint64(X.indices[p]) * _LANES
         store(W, place, load(W, place) + splat(X.data[p]) * step)
@@ -113,7 +114,7 @@ def solve_block(
             step = (larger(a - gradient / (splat(norms[row]) + ridge), zero) - a) * alive
             if any_above(larger(step, zero - step), zero):
                 store(alpha, place, a + step)
-                _add_row(X, row, bias, step * sign, W)
+                add_row_lanes(X, row, bias, step * sign, W)
             k += _ONE
         store(highest, _START, high)
         store(lowest, _START, low)

@@ -96,20 +96,21 @@ def _split(
 def bisect_labels(
     V: CSRArrays,
     n_features: int,
-    size: int,
+    borders: NDArray[np.int64],
     n_rounds: int,
     state: NDArray[np.uint64],
     order: NDArray[np.int64],
 ) -> None:
-    """Reorder `order` so that each run of `size` vectors is a group of like ones."""
+    """Reorder `order` so that each run `borders[i]:borders[i + 1]` is a group of like vectors."""
     left, right = np.zeros(n_features), np.zeros(n_features)
-    stack = [(np.int64(0), np.int64(order.size))]
+    stack = [(0, borders.size - 1)]
     while len(stack) > 0:
-        start, end = stack.pop()
-        n_groups = (end - start + size - 1) // size
-        if n_groups < 2:
+        first, last = stack.pop()
+        if last - first < 2:
             continue
-        n_left = (n_groups // 2) * size
+        middle = (first + last) // 2
+        start, end = borders[first], borders[last]
+        n_left = borders[middle] - start
         _split(V, order[start:end], n_left, n_rounds, state, left, right)
-        stack.append((start, start + n_left))
-        stack.append((start + n_left, end))
+        stack.append((first, middle))
+        stack.append((middle, last))

@@ -32,8 +32,9 @@ def group_labels(
         chosen = labels[bands == band]
         vectors = CSRArrays(*kernels.mean_vectors(X, members, chosen, n_features, _TERMS))
         order = np.arange(chosen.size)
+        borders = np.append(np.arange(0, chosen.size, size), chosen.size)
         # The groups are part of the method, not of its randomness: always the same seed.
-        kernels.bisect_labels(vectors, n_features, size, _ROUNDS, kernel_states(0, 1)[0], order)
+        kernels.bisect_labels(vectors, n_features, borders, _ROUNDS, kernel_states(0, 1)[0], order)
         ordered = chosen[order]
         groups += [ordered[start : start + size] for start in range(0, chosen.size, size)]
     return groups

@@ -73,26 +73,29 @@ class _Problem(NamedTuple):
 
 
 def label_costs(
-    C: float | AnyArray, propensity: str | AnyArray | None, Y: CSR
+    C: float | AnyArray, propensity: str | AnyArray | None, Y: CSR, owner: str = "OneVsRestSVM"
 ) -> tuple[DoubleArray, DoubleArray]:
-    """What an error on a positive and on a negative of each label costs: C/p_l and C."""
+    """What an error on a positive and on a negative of each label costs: C/p_l and C.
+
+    `owner` is the estimator that errors speak of.
+    """
     n, n_labels = Y.shape
-    cost = _checked("C", C, n_labels)
+    cost = _checked(owner, "C", C, n_labels)
     if propensity is None:
         return cost, cost
     if isinstance(propensity, str):
         counts = np.bincount(Y.indices, minlength=n_labels)
         return cost / label_propensity(counts, n, a=0.55, b=1.5), cost
-    chances = _checked("propensity", propensity, n_labels)
+    chances = _checked(owner, "propensity", propensity, n_labels)
     if chances.size and chances.max() > 1:
         raise ParameterError(
-            "The 'propensity' parameter of OneVsRestSVM must hold chances ≤ 1. "
+            f"The 'propensity' parameter of {owner} must hold chances ≤ 1. "
             f"Got {chances.max():g} instead."
         )
     return cost / chances, cost
 
 
-def _checked(name: str, values: float | AnyArray, n_labels: int) -> DoubleArray:
+def _checked(owner: str, name: str, values: float | AnyArray, n_labels: int) -> DoubleArray:
     array = np.asarray(values)
     if array.ndim == 0 and array.dtype.kind in "biuf":
         array = np.full(n_labels, array)
@@ -102,7 +105,7 @@ def _checked(name: str, values: float | AnyArray, n_labels: int) -> DoubleArray:
         or not np.all((array > 1e-30) & (array < 1e30))
     ):
         raise ParameterError(
-            f"The {name!r} parameter of OneVsRestSVM must hold a number > 0, neither tiny nor "
+            f"The {name!r} parameter of {owner} must hold a number > 0, neither tiny nor "
             f"huge, for each of {n_labels} labels. Got {values!r} instead."
         )
     return array.astype(np.float64)
@@ -122,7 +125,7 @@ def train_labels(
     """Decisions for the columns `labels` of Y; costs are the C of each column's two sides."""
     if labels.size == 0:
         return []
-    arrays, features = _compact(X)
+    arrays, features = compact_columns(X)
     # Each thread holds the weights of a block in single and in double precision, and a few
     # numbers for each row and label.
     n_threads = joblib.effective_n_jobs(n_jobs)
@@ -181,7 +184,7 @@ def _train_block(
     return Block(labels, problem.features[kept], weights, intercepts, values, *outcome)
 
 
-def _compact(matrix: CSR) -> tuple[CSRArrays, IndexArray]:
+def compact_columns(matrix: CSR) -> tuple[CSRArrays, IndexArray]:
     """The matrix without unused columns, the commonest first, and which they were.
 
     Sixteen weights of a feature fill a cache line; those that are used most stay close.

@@ -1,0 +1,1 @@
+"""Trees of many decisions: over labels and over features."""
