@@ -1,18 +1,24 @@
-"""`python -m benchmarks [name …]`: all benchmarks, or those named."""
+"""`python -m benchmarks [name …]`: the comparisons with the peers, or what is named."""
 
 import json
 import platform
 import sys
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks.harness import ROOT, THREADS, run_benchmark
+from benchmarks import defaults, growth, taggers
+from benchmarks.harness import ROOT, THREADS, compare
 
-BENCHMARKS = ("xmc", "onevsrest", "eurlex")
+COMPARISONS = {
+    "xmc": partial(compare, "xmc"),
+    **{data: partial(compare, "taggers", data) for data in taggers.DATA},
+}
+BENCHMARKS = {**COMPARISONS, "defaults": defaults.run, "growth": growth.run}
 
 
 def main() -> None:
-    names = sys.argv[1:] or BENCHMARKS
+    names = sys.argv[1:] or list(COMPARISONS)
     unknown = sorted(set(names) - set(BENCHMARKS))
     if unknown:
         sys.exit(f"no benchmark {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}")
@@ -23,13 +29,15 @@ def main() -> None:
         **{name: version(name) for name in ("labelwood", "numpy", "scipy", "numba")},
     }
     print(", ".join(f"{key} {value}" for key, value in machine.items()))
-    print("(a ratio is the peer's figure over ours)")
-    results = {name: run_benchmark(name) for name in names}
+    print("(a ratio is the contestant's figure over that of the first)")
+    results = {name: BENCHMARKS[name]() for name in names}
     folder = ROOT / "bench-results"
     folder.mkdir(exist_ok=True)
     path = folder / f"{'-'.join(names)}.json"
     path.write_text(json.dumps({"machine": machine, "results": results}, indent=2) + "\n")
     print(f"\nwritten to {path.relative_to(ROOT)}")
+    if any(not figures for result in results.values() for figures in result.values()):
+        sys.exit("a contestant failed")
 
 
 def _processor() -> str:

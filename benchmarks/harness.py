@@ -2,75 +2,59 @@
 
 A benchmark is a module with
 
-- `prepare(folder)`: writes the data both sides read (untimed), or raises `DataMissingError`;
+- `prepare(folder, …)`: writes the data that all sides read (untimed), or raises
+  `DataMissingError`;
 - `CONTESTANTS`: name → (function, interpreter), ours first; the function takes the folder
-  and returns figures, of which `seconds` and scores are compared;
+  and returns figures, of which times and sizes are compared;
 - `CLAIM`: what is to be shown, in words.
 
-Peak memory is the growth of the resident set from the start of the timed part,
-as far as the system tells it.
+Peak memory is that of the whole process, data and libraries included, until the end of the
+timed part.
 """
 
 import importlib
 import json
 import os
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from sys import argv
 
 ROOT = Path(__file__).resolve().parents[1]
 PEERS = ROOT / ".venv-peers" / "bin" / "python"
 THREADS = 2
 SHARED_DATA = Path(os.environ.get("LABELWOOD_DATA", ROOT.parent / "shared" / "data"))
+COMPARED = ("seconds", "peak MB", "ms a point", "model MB")
+_ENOUGH_SECONDS = 10
+
+Figures = dict[str, float]
 
 
 class DataMissingError(Exception):
     """The data of a benchmark are not there."""
 
 
-@dataclass
-class Timer:
-    """Seconds and memory of the `with timer.measure():` part of a contestant."""
-
-    seconds: float = 0.0
-    peak_mb: float = float("nan")
-
-    @contextmanager
-    def measure(self):
-        before = _reset_peak()
+def best_of(repeats: int, run: Callable[[], object]) -> tuple[object, Figures]:
+    """Run a few times, fewer when it takes long; the last result, the least time, the peak."""
+    times: list[float] = []
+    result = None
+    while len(times) < repeats and sum(times) < _ENOUGH_SECONDS:
+        result = None  # or it would count in the memory of the next run
         start = time.perf_counter()
-        yield self
-        self.seconds = time.perf_counter() - start
-        self.peak_mb = _peak_mb() - before
+        result = run()
+        times.append(time.perf_counter() - start)
+    return result, {"seconds": min(times), "peak MB": _peak_mb()}
 
 
-def best_of(repeats: int, run: Callable[[], object]) -> tuple[object, dict[str, float]]:
-    """Run a few times; the last result, the least time and the largest memory."""
-    timers, result = [], None
-    for _ in range(repeats):
-        result = None
-        timer = Timer()
-        with timer.measure():
-            result = run()
-        timers.append(timer)
-    return result, {
-        "seconds": min(timer.seconds for timer in timers),
-        "peak MB": max(timer.peak_mb for timer in timers),
-    }
-
-
-def run_benchmark(name: str) -> dict[str, object]:
+def compare(name: str, *options: str) -> dict[str, object]:
     """All contestants of a benchmark, printed as a table of figures and ratios."""
     module = importlib.import_module(f"benchmarks.{name}")
-    print(f"\n{name}: {module.CLAIM}", flush=True)
+    print(f"\n{' '.join((name, *options))}: {module.CLAIM}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         try:
-            module.prepare(Path(folder))
+            module.prepare(Path(folder), *options)
         except DataMissingError as reason:
             print(f"  skipped: {reason}")
             return {"skipped": str(reason)}
@@ -82,43 +66,37 @@ def run_benchmark(name: str) -> dict[str, object]:
     return figures
 
 
-def _run_apart(name: str, contestant: str, interpreter: Path, folder: str) -> dict[str, float]:
+def _run_apart(name: str, contestant: str, interpreter: Path, folder: str) -> Figures:
+    """The figures of a contestant; none when it fails, so that the others are not lost."""
     command = [str(interpreter), "-m", "benchmarks.harness", name, contestant, folder]
     environment = {**os.environ, "OMP_NUM_THREADS": str(THREADS)}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False)
     if done.returncode:
-        sys.exit(f"{contestant} failed:\n{done.stderr.decode(errors='replace')[-2000:]}")
+        print(f"  {contestant} failed:\n{done.stderr.decode(errors='replace')[-2000:]}", flush=True)
+        return {}
     return json.loads(done.stdout.decode().splitlines()[-1])
 
 
-def _print_table(figures: dict[str, dict[str, float]]) -> None:
-    ours, *_ = figures
-    names = list(figures[ours])
+def _print_table(figures: dict[str, Figures]) -> None:
+    ours = next(iter(figures.values()))
+    names = list(dict.fromkeys(name for values in figures.values() for name in values))
     width = max(len(name) for name in figures) + 2
     print("  " + " " * width + "".join(f"{name:>20}" for name in names))
     for contestant, values in figures.items():
-        cells = []
-        for name in names:
-            value, reference = values.get(name), figures[ours][name]
-            if value is None:
-                cells.append(f"{'–':>20}")
-            elif contestant == ours or name not in ("seconds", "ms a point", "peak MB"):
-                cells.append(f"{value:>20.3f}")
-            else:
-                cells.append(f"{value:>11.3f} ({value / reference:5.2f}×)")
-        print(f"  {contestant:<{width}}" + "".join(cells), flush=True)
+        cells = "".join(f"{_cell(name, values, ours):>20}" for name in names)
+        print(f"  {contestant:<{width}}{cells}", flush=True)
 
 
-def _reset_peak() -> float:
-    """Forget the peak so far (Linux); the answer is the present size in MB."""
-    try:
-        Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        return float("nan")
-    return _peak_mb()
+def _cell(name: str, values: Figures, ours: Figures) -> str:
+    if name not in values:
+        return "–"
+    if values is ours or name not in ours or name not in COMPARED:
+        return f"{values[name]:.3f}"
+    return f"{values[name]:.3f} ({values[name] / ours[name]:5.2f}×)"
 
 
 def _peak_mb() -> float:
+    """The largest resident set so far (`getrusage` would count the parent's before the fork)."""
     try:
         status = Path("/proc/self/status").read_text()
     except OSError:
@@ -129,7 +107,7 @@ def _peak_mb() -> float:
 
 def main() -> None:
     """Run one contestant; the last line of standard output is its figures."""
-    name, contestant, folder = sys.argv[1:]
+    name, contestant, folder = argv[1:]
     function, _ = importlib.import_module(f"benchmarks.{name}").CONTESTANTS[contestant]
     print(json.dumps(function(Path(folder))))
 

@@ -250,7 +250,7 @@ def test_the_gap_is_a_bound_on_many_rows():
     rng = np.random.default_rng(0)
     X = sp.csr_array(rng.choice([-1.0, 1.0], (20_000, 3)).astype(np.float32))
     Y = (X[:, [0]].toarray() + 0.5 * rng.standard_normal((20_000, 1)) > 1).astype(np.float32)
-    model = OneVsRestSVM(normalize=False, random_state=0, **EXACT).fit(X, sp.csr_array(Y))
+    model = OneVsRestSVM(C=0.6, normalize=False, random_state=0, **EXACT).fit(X, sp.csr_array(Y))
     signs = np.where(Y.ravel() > 0, 1, -1)
     value = primal_objective(X, signs, model.coef_.toarray()[:, 0], model.intercept_[0], C=0.6)
     assert model.objective_[0] == pytest.approx(value, rel=1e-5)

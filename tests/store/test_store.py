@@ -166,7 +166,7 @@ def test_a_roundabout_path_or_a_link_names_the_same_model(saved, tmp_path):
 def test_a_swapped_name_is_noticed(saved):
     _, directory, _ = saved
     text = (directory / "model.json").read_text()
-    (directory / "model.json").write_text(text.replace('"tol": 0.1', '"tol": 0.2'))
+    (directory / "model.json").write_text(text.replace('"tol": 0.3', '"tol": 0.2'))
     with pytest.raises(ModelError, match="it was changed after it was saved"):
         labelwood.load(directory)
 

@@ -148,3 +148,11 @@ def test_texts_and_features_are_not_confused(tagger):
 def test_an_unfitted_tagger_says_so():
     with pytest.raises(ValueError, match="not fitted yet"):
         Tagger(OneVsRestSVM()).predict(["text"])
+
+
+def test_without_an_estimator_it_takes_what_suits(tmp_path):
+    data = Dataset.from_lists(TEXTS, LABELS)
+    tagger = Tagger(vectorizer=TextVectorizer(min_df=1)).fit(data)
+    assert type(tagger.estimator_) is OneVsRestSVM
+    labelwood.save(tagger, tmp_path / "model")
+    assert labelwood.load(tmp_path / "model").predict(["an owl"]) == [["owl"]]

@@ -31,7 +31,7 @@ def demo(
     quiet: options.Quiet = False,
 ) -> None:
     """Build a corpus of Python docstrings, train, evaluate, and tag three unseen documents."""
-    from labelwood.cli.learners import make_tagger
+    from labelwood import OneVsRestSVM, Tagger
     from labelwood.data.corpora.pydocs import pydocs
     from labelwood.data.load import load_dataset, save_dataset
     from labelwood.data.split import split
@@ -44,7 +44,7 @@ def demo(
             save_dataset(part, output / name)
         # From the files, so that `labelwood train` on them gives the same model.
         train, test = (load_dataset(output / name) for name in ("train.jsonl", "test.jsonl"))
-        tagger = make_tagger("onevsrest", [], seed=seed, jobs=jobs)
+        tagger = Tagger(OneVsRestSVM(random_state=seed, n_jobs=jobs))
         start = time.perf_counter()
         tagger.fit(train)
         seconds = time.perf_counter() - start

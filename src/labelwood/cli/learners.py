@@ -7,26 +7,41 @@ from typing import Any
 from labelwood.core.params import parse_parameter
 from labelwood.errors import ParameterError
 
-LEARNERS = {"onevsrest": "OneVsRestSVM", "popularity": "PopularityClassifier"}
+LEARNERS = {
+    "auto": ("OneVsRestSVM", "LabelTreeClassifier"),
+    "labeltree": ("LabelTreeClassifier",),
+    "onevsrest": ("OneVsRestSVM",),
+    "popularity": ("PopularityClassifier",),
+}
 
 
-def make_tagger(learner: str, settings: Sequence[str], *, seed: int, jobs: int) -> Any:
-    """An unfitted Tagger; a setting is `name=value`, or `text.name=value` for the vectoriser."""
+def make_vectorizer(settings: Sequence[str]) -> Any:
+    """The vectoriser; of the settings it takes those that begin with `text.`."""
+    labelwood = importlib.import_module("labelwood")
+    own = [name.removeprefix("text.") for name in settings if name.startswith("text.")]
+    return _make(labelwood.TextVectorizer, own, {})
+
+
+def make_learners(learner: str, settings: Sequence[str], *, seed: int, jobs: int) -> dict[str, Any]:
+    """Unfitted estimators by class: the one that is named, or both that `auto` chooses from."""
     labelwood = importlib.import_module("labelwood")
     if learner not in LEARNERS:
-        raise ParameterError(f"no learner {learner!r}; there are {', '.join(sorted(LEARNERS))}")
-    kind = getattr(labelwood, LEARNERS[learner])
-    parts: dict[type, dict[str, Any]] = {kind: {}, labelwood.TextVectorizer: {}}
+        raise ParameterError(f"no learner {learner!r}; there are {', '.join(LEARNERS)}")
+    own = [setting for setting in settings if not setting.startswith("text.")]
+    defaults = {"random_state": seed, "n_jobs": jobs}
+    names = LEARNERS[learner]
+    try:
+        return {name: _make(getattr(labelwood, name), own, defaults) for name in names}
+    except ParameterError as error:
+        hint = " (auto takes what both its learners know; name one with --learner)"
+        raise ParameterError(f"{error}{hint if len(names) > 1 else ''}") from None
+
+
+def _make(kind: Any, settings: Sequence[str], defaults: dict[str, Any]) -> Any:
+    values = {name: value for name, value in defaults.items() if name in kind._constraints}
     for setting in settings:
         name, equals, text = setting.partition("=")
         if not equals:
             raise ParameterError(f"--set takes name=value. Got {setting!r} instead.")
-        owner = labelwood.TextVectorizer if name.startswith("text.") else kind
-        name = name.removeprefix("text.")
-        parts[owner][name] = parse_parameter(owner.__name__, name, text, owner._constraints)
-    own = parts[kind]
-    for name, value in (("random_state", seed), ("n_jobs", jobs)):
-        if name in kind._constraints:
-            own.setdefault(name, value)
-    vectorizer = labelwood.TextVectorizer(**parts[labelwood.TextVectorizer])
-    return labelwood.Tagger(kind(**own), vectorizer)
+        values[name] = parse_parameter(kind.__name__, name, text, kind._constraints)
+    return kind(**values)

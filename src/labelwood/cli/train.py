@@ -1,14 +1,19 @@
 """`labelwood train`."""
 
 import time
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from labelwood.cli import options
 from labelwood.cli.learners import LEARNERS
 from labelwood.cli.source import Source, with_source
+
+if TYPE_CHECKING:
+    from labelwood.core.estimator import LabelEstimator
+    from labelwood.core.types import CSR
 
 
 @with_source
@@ -17,7 +22,10 @@ def train(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="MODEL", help="Directory for the model.")
     ],
-    learner: Annotated[str, typer.Option(help=f"One of {', '.join(LEARNERS)}.")] = "onevsrest",
+    learner: Annotated[
+        str,
+        typer.Option(help=f"One of {', '.join(LEARNERS)}; auto goes by the expected cost."),
+    ] = "auto",
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -32,24 +40,48 @@ def train(
     quiet: options.Quiet = False,
 ) -> None:
     """Train a model on labelled texts or features and save it."""
-    from labelwood.cli.learners import make_tagger
+    from labelwood.cli.learners import make_learners, make_vectorizer
     from labelwood.store.files import check_replaceable
     from labelwood.store.store import save
+    from labelwood.store.tagger import Tagger
+    from labelwood.trees.choice import Choice, choose_learner
 
     check_replaceable(output)
-    tagger = make_tagger(learner, settings or [], seed=seed, jobs=jobs)
+    settings = settings or []
+    learners = make_learners(learner, settings, seed=seed, jobs=jobs)
+    only = None if len(learners) > 1 else next(iter(learners.values()))
+    tagger = Tagger(only, make_vectorizer(settings))
+    choices: list[Choice] = []
+
+    def choose(X: "CSR", Y: "CSR") -> "LabelEstimator":
+        choices.append(choose_learner(X, Y, n_jobs=jobs))
+        if not json:
+            typer.echo(str(choices[0]))
+        chosen: LabelEstimator = learners[choices[0].learner]
+        return chosen
+
     with options.remarks(quiet):
         dataset = source.read()
         if not json:
             typer.echo(repr(dataset))
         start = time.perf_counter()
-        tagger.fit(dataset)
+        tagger.fit(dataset, choose=choose)
         seconds = time.perf_counter() - start
         save(tagger, output)
     size = sum(file.stat().st_size for file in output.iterdir())
+    name = type(tagger.estimator_).__name__
     if json:
-        summary = {"model": str(output), "bytes": size, "seconds": round(seconds, 3)}
-        options.print_json({**summary, "points": len(dataset), "labels": dataset.n_labels})
+        expected = {one: asdict(cost) for choice in choices for one, cost in choice.costs.items()}
+        options.print_json(
+            {
+                "model": str(output),
+                "learner": name,
+                "bytes": size,
+                "seconds": round(seconds, 3),
+                "points": len(dataset),
+                "labels": dataset.n_labels,
+                **({"expected": expected} if expected else {}),
+            }
+        )
     else:
-        name = type(tagger.estimator_).__name__
         typer.echo(f"{name} trained in {seconds:.1f} s; {size / 2**20:.1f} MB in {output}")

@@ -29,7 +29,7 @@ def _new_alpha(cost: float, square: float, score: float, alpha: float) -> float:
     """The root u of u + ‖x‖² (C σ(u) − α) + s f(x) = 0 gives the new α = C σ(u)."""
     low, high = -score - square * (cost - alpha), -score + square * alpha
     u = min(max(-score, low), high)
-    for _ in range(20):
+    for _ in range(60):
         share = _sigmoid(u)
         value = u + square * (cost * share - alpha) + score
         if value > 0:
@@ -38,9 +38,9 @@ def _new_alpha(cost: float, square: float, score: float, alpha: float) -> float:
             low = u
         step = value / (1 + square * cost * share * (1 - share))
         following = u - step
-        if following < low or following > high:
+        if following <= low or following >= high:  # Newton alone can jump to and fro
             following = 0.5 * (low + high)
-        done = abs(following - u) < 1e-5 * (1 + abs(u))
+        done = abs(following - u) < 1e-6 * (1 + abs(u))
         u = following
         if done:
             break

@@ -2,7 +2,7 @@
 
 import hashlib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +24,7 @@ from labelwood.data.text import TextVectorizer
 from labelwood.errors import DataError, LabelwoodWarning
 from labelwood.metrics.evaluate import Evaluation, evaluate
 from labelwood.metrics.propensity import propensity
+from labelwood.trees.choice import choose_learner
 
 
 class Tagger(BaseEstimator):
@@ -31,8 +32,9 @@ class Tagger(BaseEstimator):
 
     Parameters
     ----------
-    estimator : a multi-label estimator of labelwood
-        Cloned, then fitted on the features.
+    estimator : a multi-label estimator of labelwood, or None
+        Cloned, then fitted on the features. None takes what `trees.choice.choose_learner`
+        takes: one-vs-rest where it is affordable, else a label tree.
     vectorizer : TextVectorizer or None
         Used when the data are texts; None means the default one.
 
@@ -63,12 +65,17 @@ class Tagger(BaseEstimator):
     [['cat']]
     """
 
-    def __init__(self, estimator: Any, vectorizer: TextVectorizer | None = None) -> None:
+    def __init__(self, estimator: Any = None, vectorizer: TextVectorizer | None = None) -> None:
         self.estimator = estimator
         self.vectorizer = vectorizer
 
-    def fit(self, dataset: Dataset) -> Self:
-        """Vectorise the texts, if that is what they are, and fit the estimator."""
+    def fit(
+        self, dataset: Dataset, *, choose: Callable[[CSR, CSR], LabelEstimator] | None = None
+    ) -> Self:
+        """Vectorise the texts, if that is what they are, and fit the estimator.
+
+        `choose` makes an estimator from features and labels when there is none.
+        """
         if dataset.Y.nnz == 0:
             raise DataError(
                 f"No point of {dataset.description or 'the data set'} has a label; "
@@ -82,7 +89,11 @@ class Tagger(BaseEstimator):
             names = self.vectorizer_.get_feature_names_out()
         else:
             X, names = dataset.X, dataset.feature_names
-        self.estimator_ = clone(self.estimator).fit(X, dataset.Y)
+        if self.estimator is None:
+            estimator = (choose or _chosen)(X, dataset.Y)
+        else:
+            estimator = clone(self.estimator)
+        self.estimator_ = estimator.fit(X, dataset.Y)
         self.feature_names_ = None if names is None else np.asarray(names, dtype=np.str_)
         self.label_names_ = np.asarray(_label_names(dataset), dtype=np.str_)
         counts = np.bincount(dataset.Y.indices, minlength=dataset.n_labels)
@@ -204,6 +215,13 @@ class Tagger(BaseEstimator):
         matched = make_csr(Y.indptr, place[Y.indices], Y.data, (len(dataset), len(names)))
         matched.sort_indices()
         return matched, names, unseen
+
+
+def _chosen(X: CSR, Y: CSR) -> LabelEstimator:
+    import labelwood
+
+    estimator: LabelEstimator = getattr(labelwood, choose_learner(X, Y).learner)()
+    return estimator
 
 
 def _label_names(dataset: Dataset) -> Sequence[str]:

@@ -176,7 +176,8 @@ def train_levels(
         return _train_batch(problem, flat[number], settings)
 
     pilots = [order[2**i - 1] for i in range(len(order).bit_length())]
-    done = dict(zip(pilots, parallel(train, pilots, n_jobs=n_jobs), strict=True))
+    first = parallel(train, pilots, n_jobs=n_jobs, description="training some nodes first")
+    done = dict(zip(pilots, first, strict=True))
     _require_model_memory(done, flat, order)
     todo = [number for number in order if number not in done]
     work = [flat[number].work for number in todo]

@@ -1,0 +1,128 @@
+"""What training will cost, and which learner suits a problem.
+
+One-vs-rest is the more accurate of the two; the label tree costs less the more labels there
+are. Expected costs follow what each does, with factors measured on one machine (see
+`docs/performance.md`): within a factor of two or three elsewhere, which is what a choice
+needs.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import joblib
+import numpy as np
+
+from labelwood.core.lanes import WIDTH
+from labelwood.core.memory import available_memory
+from labelwood.core.types import CSR
+
+_PATIENCE = 600.0  # seconds that accuracy may cost
+_RATIO = 4.0  # or so many times the time of the tree
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds of training and bytes at its peak, beside the data themselves."""
+
+    seconds: float
+    bytes: int
+
+    def __str__(self) -> str:
+        megabytes = max(self.bytes / 2**20, 1)
+        size = f"{megabytes:.0f} MB" if megabytes < 1000 else f"{megabytes / 1024:.1f} GB"
+        return f"about {_duration(self.seconds)} and {size}"
+
+
+class Choice(NamedTuple):
+    """The class that suits, what each would cost, and why; `str` of it is for people."""
+
+    learner: str
+    costs: dict[str, Cost]
+    reason: str
+
+    def __str__(self) -> str:
+        lines = [f"{name}: {cost}" for name, cost in self.costs.items()]
+        return "\n".join([*lines, f"taking {self.learner}: {self.reason}"])
+
+
+def expected_costs(X: CSR, Y: CSR, *, n_jobs: int | None = None) -> dict[str, Cost]:
+    """The cost of a fit of each learner with its default parameters.
+
+    Examples
+    --------
+    >>> from labelwood import synthetic
+    >>> train = synthetic(1000, 500, 100).train
+    >>> sorted(expected_costs(train.X, train.Y, n_jobs=1))
+    ['LabelTreeClassifier', 'OneVsRestSVM']
+    """
+    size = _Size(
+        X.shape[0],
+        np.unique(X.indices).size,
+        X.nnz,
+        np.unique(Y.indices).size,
+        Y.nnz,
+        joblib.effective_n_jobs(n_jobs),
+    )
+    return {"OneVsRestSVM": _onevsrest(size), "LabelTreeClassifier": _labeltree(size)}
+
+
+def choose_learner(X: CSR, Y: CSR, *, n_jobs: int | None = None) -> Choice:
+    """One-vs-rest where it is affordable, else the label tree."""
+    costs = expected_costs(X, Y, n_jobs=n_jobs)
+    best, tree = costs["OneVsRestSVM"], costs["LabelTreeClassifier"]
+    if best.bytes > available_memory():
+        return Choice("LabelTreeClassifier", costs, "one-vs-rest does not fit into memory")
+    if best.seconds > _PATIENCE and best.seconds > _RATIO * tree.seconds:
+        return Choice("LabelTreeClassifier", costs, "one-vs-rest would take much longer")
+    return Choice("OneVsRestSVM", costs, "it is the more accurate one, and affordable")
+
+
+class _Size(NamedTuple):
+    """What costs follow: rows, used features, non-zeros, and labels that have a point."""
+
+    n: int
+    d: int
+    nonzeros: int
+    n_labels: int
+    n_pairs: int
+    n_threads: int
+
+    @property
+    def per_row(self) -> float:
+        return self.nonzeros / max(self.n, 1)
+
+    @property
+    def n_blocks(self) -> int:
+        return -(-self.n_labels // WIDTH)
+
+    @property
+    def kept_features(self) -> float:
+        """Of all blocks: a block keeps most features that its labels' points have."""
+        draws = self.n_pairs / max(self.n_blocks, 1) * self.per_row
+        return self.n_blocks * self.d * -np.expm1(-draws / max(self.d, 1))
+
+
+def _onevsrest(size: _Size) -> Cost:
+    """All rows are scored for each block; the positives and some rows are visited often."""
+    visits = 7e-7 * size.n_pairs + 1e-7 * 500 * size.n_blocks
+    work = 3.5e-9 * size.n_blocks * size.nonzeros + visits * size.per_row
+    scratch = size.n_threads * 4 * WIDTH * (3 * size.d + 4 * size.n)
+    model = 0.6 * (4 * WIDTH + 4) * size.kept_features
+    return Cost(work / size.n_threads, int(scratch + 2.2 * model))
+
+
+def _labeltree(size: _Size) -> Cost:
+    """Each row is visited at `beam` leaves and on every level; the clusters have levels too."""
+    levels = np.log2(max(size.n_labels / 32, 2))
+    vectors = min(256 * size.n_labels, size.n_pairs * size.per_row)
+    work = levels * (3.2e-7 * size.nonzeros + 4.4e-8 * vectors)
+    per_thread = 8 * size.nonzeros + 4 * WIDTH * (3 * size.n + size.d)
+    model = 1.4 * WIDTH * size.kept_features
+    scratch = 8 * size.nonzeros + 8 * vectors + size.n_threads * per_thread
+    return Cost(work / size.n_threads, int(scratch + 1.1 * model))
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s" if seconds >= 1 else "1 s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
