@@ -46,7 +46,8 @@ def _apart(learner: str, n_points: int, n_labels: int) -> dict[str, float]:
     return json.loads(done.stdout)
 
 
-def _peak_mb() -> float:
+def peak_mb() -> float:
+    """The largest resident set of this process so far."""
     status = Path("/proc/self/status").read_text(encoding="ascii")
     return int(status.split("VmHWM:")[1].split()[0]) / 1024
 
@@ -64,14 +65,14 @@ def _one(learner: str, n_points: int, n_labels: int) -> dict[str, float]:
     made = labelwood.synthetic(n_points, FEATURES, n_labels, n_test=2000, n_jobs=2)
     train, test = made.train, made.test
     expected = expected_costs(train.X, train.Y, n_jobs=2)[learner]
-    before = _peak_mb()
+    before = peak_mb()
     start = time.perf_counter()
     model = make(n_jobs=2, random_state=0).fit(train.X, train.Y)
     seconds = time.perf_counter() - start
     return {
         "seconds": seconds,
         "expected seconds": expected.seconds,
-        "training MB": _peak_mb() - before,
+        "training MB": peak_mb() - before,
         "expected MB": expected.bytes / 2**20,
         "model MB": model.model_size / 2**20,
         "P@1": 100 * float(model.predict_topk(test.X, 1).hits(test.Y).mean()),

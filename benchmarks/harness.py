@@ -58,11 +58,13 @@ def compare(name: str, *options: str) -> dict[str, object]:
         except DataMissingError as reason:
             print(f"  skipped: {reason}")
             return {"skipped": str(reason)}
-        figures = {
-            contestant: _run_apart(name, contestant, interpreter, folder)
-            for contestant, (_, interpreter) in module.CONTESTANTS.items()
-        }
-    _print_table(figures)
+        left_out = [one for option in options for one in module.LEFT_OUT.get(option, ())]
+        contestants = {one: v for one, v in module.CONTESTANTS.items() if one not in left_out}
+        width = max(len(contestant) for contestant in contestants) + 2
+        figures: dict[str, Figures] = {}
+        for contestant, (_, interpreter) in contestants.items():
+            figures[contestant] = _run_apart(name, contestant, interpreter, folder)
+            _print_row(contestant, figures, width)
     return figures
 
 
@@ -77,14 +79,13 @@ def _run_apart(name: str, contestant: str, interpreter: Path, folder: str) -> Fi
     return json.loads(done.stdout.decode().splitlines()[-1])
 
 
-def _print_table(figures: dict[str, Figures]) -> None:
+def _print_row(contestant: str, figures: dict[str, Figures], width: int) -> None:
+    """The figures of the latest contestant; the first one's are what it is compared with."""
     ours = next(iter(figures.values()))
-    names = list(dict.fromkeys(name for values in figures.values() for name in values))
-    width = max(len(name) for name in figures) + 2
-    print("  " + " " * width + "".join(f"{name:>20}" for name in names))
-    for contestant, values in figures.items():
-        cells = "".join(f"{_cell(name, values, ours):>20}" for name in names)
-        print(f"  {contestant:<{width}}{cells}", flush=True)
+    if len(figures) == 1:
+        print("  " + " " * width + "".join(f"{name:>20}" for name in ours))
+    cells = "".join(f"{_cell(name, figures[contestant], ours):>20}" for name in ours)
+    print(f"  {contestant:<{width}}{cells}", flush=True)
 
 
 def _cell(name: str, values: Figures, ours: Figures) -> str:

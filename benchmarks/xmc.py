@@ -52,6 +52,7 @@ def sklearn(folder: Path) -> dict[str, float]:
     }
 
 
+LEFT_OUT: dict[str, tuple[str, ...]] = {}
 CONTESTANTS = {
     "labelwood": (ours, Path(sys.executable)),
     "scikit-learn": (sklearn, Path(sys.executable)),

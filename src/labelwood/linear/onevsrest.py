@@ -139,7 +139,7 @@ class OneVsRestSVM(LabelEstimator):
     def __init__(
         self,
         *,
-        C: float | DoubleArray = 0.5,
+        C: float | DoubleArray = 0.55,
         propensity: str | DoubleArray | None = None,
         tol: float = 0.3,
         bias: float = 1.0,
