@@ -8,9 +8,10 @@ import json
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
+
+from benchmarks.harness import peak_mb
 
 POINTS, LABELS, FEATURES = 20_000, 8_000, 50_000
 SIZES = {
@@ -44,12 +45,6 @@ def _apart(learner: str, n_points: int, n_labels: int) -> dict[str, float]:
     command = [sys.executable, "-m", "benchmarks.growth", learner, str(n_points), str(n_labels)]
     done = subprocess.run(command, capture_output=True, check=True)
     return json.loads(done.stdout)
-
-
-def peak_mb() -> float:
-    """The largest resident set of this process so far."""
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    return int(status.split("VmHWM:")[1].split()[0]) / 1024
 
 
 def _one(learner: str, n_points: int, n_labels: int) -> dict[str, float]:

@@ -45,7 +45,7 @@ def best_of(repeats: int, run: Callable[[], object]) -> tuple[object, Figures]:
         start = time.perf_counter()
         result = run()
         times.append(time.perf_counter() - start)
-    return result, {"seconds": min(times), "peak MB": _peak_mb()}
+    return result, {"seconds": min(times), "peak MB": peak_mb()}
 
 
 def compare(name: str, *options: str) -> dict[str, object]:
@@ -96,7 +96,7 @@ def _cell(name: str, values: Figures, ours: Figures) -> str:
     return f"{values[name]:.3f} ({values[name] / ours[name]:5.2f}×)"
 
 
-def _peak_mb() -> float:
+def peak_mb() -> float:
     """The largest resident set so far (`getrusage` would count the parent's before the fork)."""
     try:
         status = Path("/proc/self/status").read_text()

@@ -3,7 +3,7 @@
 import time
 import warnings
 
-from benchmarks.growth import peak_mb
+from benchmarks.harness import peak_mb
 
 SHAPE = (500_000, 200_000, 500_000)
 

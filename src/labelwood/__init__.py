@@ -18,6 +18,8 @@ _HOME = {
     "Taxonomy": "labelwood.data.taxonomy",
     "TextVectorizer": "labelwood.data.text",
     "TopK": "labelwood.core.topk",
+    "choose_learner": "labelwood.trees.choice",
+    "expected_costs": "labelwood.trees.choice",
     "load": "labelwood.store.store",
     "load_dataset": "labelwood.data.load",
     "pydocs": "labelwood.data.corpora.pydocs",
@@ -62,4 +64,6 @@ if TYPE_CHECKING:
     from labelwood.store.store import load as load
     from labelwood.store.store import save as save
     from labelwood.store.tagger import Tagger as Tagger
+    from labelwood.trees.choice import choose_learner as choose_learner
+    from labelwood.trees.choice import expected_costs as expected_costs
     from labelwood.trees.labeltree import LabelTreeClassifier as LabelTreeClassifier

@@ -127,7 +127,7 @@ def test_every_learner_can_be_trained(documents, tmp_path, learner, name):
 
 def test_without_a_name_the_cheaper_or_better_learner_is_taken(documents, tmp_path, monkeypatch):
     out = run("train", documents, "-o", tmp_path / "m")
-    assert "OneVsRestSVM: about" in out
+    assert "expected of OneVsRestSVM: about" in out
     assert "taking OneVsRestSVM" in out
     monkeypatch.setattr("labelwood.trees.choice.available_memory", lambda: 10)
     summary = json.loads(run("train", documents, "-o", tmp_path / "m", "--json", "--set", "C=2"))
@@ -161,7 +161,7 @@ def test_conversion_keeps_the_data(tmp_path):
         (["train", "{docs}", "-o", "{tmp}/m", "--set", "C"], "--set takes name=value"),
         (["train", "{docs}", "-o", "{tmp}/m", "--set", "C=-1"], "must be a number > 0"),
         (["train", "{docs}", "-o", "{tmp}/m", "--set", "D=1"], "has no parameter 'D'"),
-        (["train", "{docs}", "-o", "{tmp}/m", "--set", "beam=2"], "name one with --learner"),
+        (["train", "{docs}", "-o", "{tmp}/m", "--set", "beam=2"], "add --learner labeltree"),
         (["train", "{docs}", "-o", "{docs}"], "is a file; give a directory"),
         (["eval", "{model}", "{docs}", "--k", "0"], "--k takes whole numbers"),
         (["eval", "{docs}", "{docs}"], "is not a model"),

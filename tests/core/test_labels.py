@@ -67,3 +67,8 @@ def test_no_labels_at_all_are_legal():
     assert Y.shape == (2, 0)
     assert classes.size == 0
     assert multilabel
+
+
+def test_a_bare_name_among_lists_is_named_with_its_point():
+    with pytest.raises(DataError, match="Got 'ab' for point 1"):
+        encode_labels([["owl"], "ab", ["owl", "cat"]])

@@ -328,3 +328,14 @@ def test_bibtex_is_tagged_as_well_as_by_the_peers(shared_data):
     assert at_1 >= 0.625
     assert at_3 >= 0.385
     assert at_5 >= 0.28
+
+
+def test_new_labels_may_come_as_lists_of_names():
+    X, names = [[1, 0], [0, 1], [1, 1]], [["cat"], ["dog"], ["cat"]]
+    as_lists = OneVsRestSVM(random_state=0).fit(X, names)
+    as_lists.partial_labels(X, [["owl"], [], ["owl"]], ["owl"])
+    as_columns = OneVsRestSVM(random_state=0).fit(X, names)
+    as_columns.partial_labels(X, [[1], [0], [1]], ["owl"])
+    assert (as_lists.coef_ != as_columns.coef_).nnz == 0
+    with pytest.raises(DataError, match="Point 1 has the unknown label 'cow'"):
+        as_lists.partial_labels(X, [["owl"], ["cow"], []], ["owl"])

@@ -67,17 +67,31 @@ def test_the_tree_is_taken_where_one_vs_rest_does_not_fit(monkeypatch):
 def test_it_says_what_each_costs_and_what_it_takes():
     told = str(choose_learner(*problem(5_000, 500))).splitlines()
     assert [line.split(":")[0] for line in told] == [
-        "OneVsRestSVM",
-        "LabelTreeClassifier",
+        "expected of OneVsRestSVM",
+        "expected of LabelTreeClassifier",
         "taking OneVsRestSVM",
     ]
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"), [(0.2, "1 s"), (42, "42 s"), (600, "10 min"), (9000, "2.5 h")]
+    ("seconds", "said"), [(0.2, "a second"), (42, "42 s"), (600, "10 min"), (9000, "2.5 h")]
 )
 def test_durations_are_told_in_a_fitting_unit(seconds, said):
-    assert f"about {said} and 1.5 GB" == str(Cost(seconds, 3 * 2**29))
+    assert f"about {said}, 1.5 GB" == str(Cost(seconds, 3 * 2**29))
+
+
+def test_calibration_takes_longer():
+    plain = expected_costs(*problem(5_000, 500), n_jobs=1)
+    calibrated = expected_costs(*problem(5_000, 500), n_jobs=1, calibrate=True)
+    assert all(calibrated[name].seconds > 1.5 * plain[name].seconds for name in plain)
+
+
+def test_one_vs_rest_may_take_long_where_the_tree_does_too(monkeypatch):
+    costs = {"OneVsRestSVM": Cost(5_000, 1), "LabelTreeClassifier": Cost(2_000, 1)}
+    monkeypatch.setattr(choice, "expected_costs", lambda *_, **__: costs)
+    chosen = choose_learner(*problem(10, 2))
+    assert chosen.learner == OneVsRestSVM.__name__
+    assert "4 times" in chosen.reason
 
 
 def test_nothing_to_train_costs_nothing():

@@ -29,12 +29,13 @@ def make_learners(learner: str, settings: Sequence[str], *, seed: int, jobs: int
         raise ParameterError(f"no learner {learner!r}; there are {', '.join(LEARNERS)}")
     own = [setting for setting in settings if not setting.startswith("text.")]
     defaults = {"random_state": seed, "n_jobs": jobs}
-    names = LEARNERS[learner]
-    try:
-        return {name: _make(getattr(labelwood, name), own, defaults) for name in names}
-    except ParameterError as error:
-        hint = " (auto takes what both its learners know; name one with --learner)"
-        raise ParameterError(f"{error}{hint if len(names) > 1 else ''}") from None
+    kinds = [getattr(labelwood, name) for name in LEARNERS[learner]]
+    for name in (setting.partition("=")[0] for setting in own):
+        knowing = [kind for kind in kinds if name in kind._constraints]
+        if knowing and len(knowing) < len(kinds):
+            short = next(key for key, value in LEARNERS.items() if value == (knowing[0].__name__,))
+            raise ParameterError(f"{name!r} is a parameter of {short}; add --learner {short}")
+    return {kind.__name__: _make(kind, own, defaults) for kind in kinds}
 
 
 def _make(kind: Any, settings: Sequence[str], defaults: dict[str, Any]) -> Any:

@@ -54,7 +54,8 @@ def train(
     choices: list[Choice] = []
 
     def choose(X: "CSR", Y: "CSR") -> "LabelEstimator":
-        choices.append(choose_learner(X, Y, n_jobs=jobs))
+        calibrate = any(one.calibrate for one in learners.values())
+        choices.append(choose_learner(X, Y, calibrate=calibrate, n_jobs=jobs))
         if not json:
             typer.echo(str(choices[0]))
         chosen: LabelEstimator = learners[choices[0].learner]

@@ -154,15 +154,13 @@ class LabelEstimator(ClassifierMixin, BaseEstimator):
     def _calibrate(self, X: CSR, Y: CSR) -> None:
         """Learn how often a score is right, from points that a second fit has not seen."""
         model = clone(self).set_params(calibrate=False)
-        outcomes = held_out_scores(model, X, Y, getattr(self, "random_state", None))
+        outcomes = held_out_scores(model, X, Y, getattr(model, "random_state", None))
         self.calibration_scores_, self.calibration_probabilities_ = fit_calibration(*outcomes)
 
     def _check_calibrated(self) -> None:
         if not all(name in vars(self) for name in _CALIBRATION):
-            raise DataError(
-                f"This {type(self).__name__} was fitted without calibrate=True "
-                "and gives no probabilities."
-            )
+            why = " was fitted without calibrate=True and" if hasattr(self, "calibrate") else ""
+            raise DataError(f"This {type(self).__name__}{why} gives no probabilities.")
 
     def _probabilities(self, scores: AnyArray) -> DoubleArray:
         return apply_calibration(scores, self.calibration_scores_, self.calibration_probabilities_)
@@ -191,16 +189,19 @@ class LabelEstimator(ClassifierMixin, BaseEstimator):
         """Y as an indicator whose columns are `labels`, which can stand beside those known."""
         if not self.multilabel_:
             raise DataError("New labels need a model of label sets, not of one class a point.")
-        if isinstance(labels, str) or len(set(labels)) < len(labels):
-            raise DataError("labels must be a list of different labels.")
         kind = np.str_ if self.classes_.dtype.kind == "U" else np.integer
         names = np.asarray(labels)
+        if isinstance(labels, str) or (names.ndim == 1 and np.unique(names).size < names.size):
+            raise DataError("labels must be a list of different labels.")
         if names.size and (names.ndim != 1 or not np.issubdtype(names.dtype, kind)):
             raise DataError(
                 f"labels must be of the kind of the labels known, such as "
                 f"{self.classes_[:1].tolist()}. Got {labels!r}."
             )
-        columns = indicator(np.asarray(Y) if isinstance(Y, list) else Y)
+        if is_label_lists(Y) and any(isinstance(one, str) for row in Y for one in row):  # type: ignore[attr-defined]
+            columns = lists_to_indicator(Y, list(labels))  # type: ignore[arg-type]
+        else:
+            columns = indicator(np.asarray(Y) if isinstance(Y, list) else Y)
         if columns.shape != (n, len(labels)):
             raise DataError(
                 f"Y must have {n} rows and a column for each of {len(labels)} labels. "

@@ -46,7 +46,13 @@ def encode_labels(y: object) -> EncodedLabels:
             raise DataError(f"Labels must be all names or all numbers. Got {kinds}.") from None
         Y = lists_to_indicator(lists, classes)
         return EncodedLabels(Y, np.asarray(classes, dtype=None if classes else np.int64), True)
-    array = np.asarray(y)
+    try:
+        array = np.asarray(y)
+    except ValueError:  # neither all lists nor all names
+        odd = next((i, one) for i, one in enumerate(y) if not is_label_lists([one]))  # type: ignore[arg-type, var-annotated]
+        raise DataError(
+            f"Every point must have a list of labels. Got {odd[1]!r} for point {odd[0]}."
+        ) from None
     if array.ndim == 2 and array.shape[1] != 1:
         Y = indicator(array)
         return EncodedLabels(Y, np.arange(Y.shape[1]), True)

@@ -232,7 +232,7 @@ def topk_rows(
                 continue
             for lane in range(start, start + WIDTH):
                 if lane_labels[lane] >= 0:
-                    size = _insert(
+                    size = insert_label(
                         lane_labels[lane], scores[lane], top_labels[i], top_scores[i], size
                     )
             if size == k:  # what equals the last score may still go before it
@@ -241,7 +241,7 @@ def topk_rows(
 
 
 @kernel
-def _insert(
+def insert_label(
     label: np.int32,
     score: np.float32,
     top_labels: NDArray[np.int32],

@@ -190,7 +190,7 @@ class OneVsRestSVM(LabelEstimator):
         Parameters
         ----------
         X : features of shape (n, n_features)
-        Y : indicator of shape (n, len(labels))
+        Y : indicator of shape (n, len(labels)), or lists of names
         labels : sequence
             What the columns of Y are; names that are not in `classes_` are added to it.
             An array `C` or `propensity` has a value for each of these.

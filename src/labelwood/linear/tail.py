@@ -300,6 +300,9 @@ class TailClassifier(LabelEstimator):
             or pointers[-1] != features.size
             or features.size != self.centres_data_.size
             or np.any(features >= self.n_features_in_)
+            or not np.isfinite(self.centres_data_).all()
+            or not np.all(self.centre_squares_ >= 0)
+            or not 1 <= self.n_predicted_ <= max(self.classes_.size, 1)
         ):
             raise DataError("the centres of the labels are inconsistent")
 

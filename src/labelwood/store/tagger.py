@@ -220,7 +220,7 @@ class Tagger(BaseEstimator):
 def _chosen(X: CSR, Y: CSR) -> LabelEstimator:
     import labelwood
 
-    estimator: LabelEstimator = getattr(labelwood, choose_learner(X, Y).learner)()
+    estimator: LabelEstimator = getattr(labelwood, choose_learner(X, Y).learner)(random_state=0)
     return estimator
 
 

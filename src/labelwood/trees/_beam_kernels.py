@@ -14,6 +14,7 @@ from labelwood.core.kernel import kernel
 from labelwood.core.lanes import WIDTH, larger, load, splat, store
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import FloatArray, IndexArray, PointerArray
+from labelwood.linear._onevsrest_kernels import insert_label
 
 if TYPE_CHECKING:
     from labelwood.trees.labelforest import LabelForest
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _LANES = np.uint64(WIDTH)
 _START = np.uint64(0)
 _ONE = np.uint64(1)
-_LEAST = np.float32(-1e30)
+_TIE = np.float32(0.01)
 _LOOKUP = 5  # looking a feature up costs as much as spreading out this many
 
 
@@ -76,15 +77,19 @@ def _lookup_dot(
 
 @kernel
 def _log_loss(scores: FloatArray, start: int, logistic: bool) -> None:
-    """What each score costs its path: log σ(s), or −max(0, 1 − s)²."""
+    """What each score costs its path: log σ(s), or −max(0, 1 − s)² − 0.01 / max(1, s).
+
+    The last term lets decisions beyond 1 still differ.
+    """
     if logistic:
         for lane in range(start, start + WIDTH):
             score = scores[lane]
             scores[lane] = min(score, np.float32(0)) - np.log1p(np.exp(-abs(score)))
         return
     place = np.uint64(start)
-    short = larger(splat(np.float32(1)) - load(scores, place), splat(np.float32(0)))
-    store(scores, place, splat(np.float32(0)) - short * short)
+    one, score = splat(np.float32(1)), load(scores, place)
+    short = larger(one - score, splat(np.float32(0)))
+    store(scores, place, splat(np.float32(0)) - short * short - splat(_TIE) / larger(score, one))
 
 
 @kernel
@@ -123,13 +128,37 @@ def _score_node(
                 total = _lookup_dot(X, pair // beam, forest, block, one_row)
             store(scores, np.uint64(place), total + offset)
             _log_loss(scores, place, logistic)
-            for lane in range(WIDTH):
-                there = forest.children[block * WIDTH + lane] >= 0
-                log_score = scores[place + lane] + weight * path[pair]
-                scores[place + lane] = log_score if there else _LEAST
+            for lane in range(place, place + WIDTH):
+                scores[lane] += weight * path[pair]
         if many:
             for row in range(start, end):
                 number[forest.features[row]] = 0
+
+
+@kernel
+def _collect(
+    forest: "LabelForest",
+    i: int,
+    beam: int,
+    width: int,
+    scores: FloatArray,
+    nodes: NDArray[np.int64],
+    labels: NDArray[np.int32],
+    values: FloatArray,
+    size: int,
+) -> int:
+    """The labels of the leaves at which row i stands, after the `size` that it has already."""
+    for pair in range(i * beam, (i + 1) * beam):
+        node = nodes[pair]
+        if node < 0 or not forest.is_leaf[node]:
+            continue
+        first = forest.node_blocks[node] * WIDTH
+        for slot in range(first, forest.node_blocks[node + 1] * WIDTH):
+            if forest.children[slot] >= 0 and size < labels.size:
+                labels[size] = forest.children[slot]
+                values[size] = scores[pair * width + slot - first]
+                size += 1
+    return size
 
 
 @kernel
@@ -153,7 +182,7 @@ def _next_nodes(
         first, last = forest.node_blocks[node] * WIDTH, forest.node_blocks[node + 1] * WIDTH
         for slot in range(first, last):
             score = scores[pair * width + slot - first]
-            if score <= _LEAST or (size == beam and score <= best[beam - 1]):
+            if forest.children[slot] < 0 or (size == beam and score <= best[beam - 1]):
                 continue
             place = min(size, beam - 1)
             while place > 0 and best[place - 1] < score:
@@ -214,16 +243,9 @@ def search_tree(
             )  # fmt: skip
             start = end
         for i in range(n):
-            for pair in range(i * beam, (i + 1) * beam):
-                node = nodes[pair]
-                if node < 0 or not forest.is_leaf[node]:
-                    continue
-                first = forest.node_blocks[node] * WIDTH
-                for slot in range(first, forest.node_blocks[node + 1] * WIDTH):
-                    if forest.children[slot] >= 0 and filled[i] < labels.shape[1]:
-                        labels[i, filled[i]] = forest.children[slot]
-                        values[i, filled[i]] = scores[pair * width + slot - first]
-                        filled[i] += 1
+            filled[i] = _collect(
+                forest, i, beam, width, scores, nodes, labels[i], values[i], filled[i]
+            )
             _next_nodes(forest, i, beam, width, scores, nodes, path, best, best_nodes)
 
 
@@ -276,20 +298,7 @@ def topk_of_trees(
             label = touched[t]
             score = total[label]
             total[label] = 0
-            if size == k and score < top_scores[i, k - 1]:
-                continue
-            place = size
-            while place > 0 and (
-                top_scores[i, place - 1] < score
-                or (top_scores[i, place - 1] == score and top_labels[i, place - 1] > label)
-            ):
-                place -= 1
-            if place == k:
-                continue
-            size = min(size + 1, k)
-            for j in range(size - 1, place, -1):
-                top_scores[i, j], top_labels[i, j] = top_scores[i, j - 1], top_labels[i, j - 1]
-            top_scores[i, place], top_labels[i, place] = score, label
+            size = insert_label(label, score, top_labels[i], top_scores[i], size)
     return top_labels, top_scores
 
 

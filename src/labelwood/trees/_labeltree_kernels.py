@@ -34,8 +34,8 @@ def _node_rows(
         m += 1
     if m == n:
         return m
-    for _ in range(n_negatives):
-        row = np.uint32(next_below(state, np.uint64(n)))
+    for k in range(min(n_negatives, n)):
+        row = np.uint32(k) if n_negatives >= n else np.uint32(next_below(state, np.uint64(n)))
         if place[row] < 0:
             place[row] = m
             rows[m] = row
@@ -74,30 +74,33 @@ def _gather(
 
 
 @kernel
-def _cutoffs(W: FloatArray, n_lanes: int, prune_below: float, budget: int) -> FloatArray:
-    """What a weight of each lane must exceed to be kept; `budget` 0 stands for no limit."""
-    cutoffs = np.full(WIDTH, np.float32(prune_below))
+def _keep_largest(W: FloatArray, n_lanes: int, budget: int) -> None:
+    """Zero all but the `budget` largest weights of each lane, the first ones among equals."""
     n_features = W.size // WIDTH - 1
-    if 0 < budget < n_features:
-        sizes = np.abs(W[: n_features * WIDTH]).reshape(n_features, WIDTH)
-        for lane in range(n_lanes):
-            first_out = np.partition(sizes[:, lane].copy(), n_features - budget - 1)
-            cutoffs[lane] = max(cutoffs[lane], first_out[n_features - budget - 1])
-    return cutoffs
+    for lane in range(n_lanes):
+        sizes = np.empty(n_features, dtype=np.float32)
+        for k in range(n_features):
+            sizes[k] = abs(W[k * WIDTH + lane])
+        for k in np.argsort(-sizes, kind="mergesort")[budget:]:
+            W[k * WIDTH + lane] = 0
 
 
 @kernel
 def pack_block(
     W: FloatArray, features: IndexArray, n_lanes: int, prune_below: float, budget: int
 ) -> tuple[IndexArray, NDArray[np.uint8], NDArray[np.uint8], FloatArray]:
-    """The weights that are kept: features in order, how many lanes each has, which, and values."""
-    cutoffs = _cutoffs(W, n_lanes, prune_below, budget)
+    """The weights that are kept: features in order, how many lanes each has, which, and values.
+
+    A `budget` of 0 is none; otherwise weights beyond it are gone from `W` as well.
+    """
+    if budget > 0:
+        _keep_largest(W, n_lanes, budget)
     n_features = W.size // WIDTH - 1
     sizes = np.zeros(n_features, dtype=np.uint8)
     total = 0
     for k in range(n_features):
         for lane in range(n_lanes):
-            if abs(W[k * WIDTH + lane]) > cutoffs[lane]:
+            if abs(W[k * WIDTH + lane]) > prune_below:
                 sizes[k] += np.uint8(1)
                 total += 1
     kept = np.flatnonzero(sizes)
@@ -107,7 +110,7 @@ def pack_block(
     q = 0
     for k in kept:  # type: ignore[assignment]
         for lane in range(n_lanes):
-            if abs(W[k * WIDTH + lane]) > cutoffs[lane]:
+            if abs(W[k * WIDTH + lane]) > prune_below:
                 lanes[q] = lane
                 weights[q] = W[k * WIDTH + lane]
                 q += 1
@@ -146,6 +149,32 @@ def _joined(parts: list[Any], dtype: Any) -> Any:
         whole[size : size + part.size] = part
         size += part.size
     return whole
+
+
+@kernel
+def _solve(
+    own: CSRArrays,
+    norms: FloatArray,
+    signs: FloatArray,
+    lanes: FloatArray,
+    n_features: int,
+    logistic: bool,
+    bias: np.float32,
+    tol: float,
+    max_iter: int,
+    state: NDArray[np.uint64],
+) -> tuple[FloatArray, int, bool]:
+    """The weights of a block of children on the node's own rows."""
+    m = norms.size
+    everyone, active = np.arange(m).astype(np.uint32), np.empty(m, dtype=np.uint32)
+    alpha = np.zeros(m * WIDTH, dtype=np.float32)
+    W = np.zeros((n_features + 1) * WIDTH, dtype=np.float32)
+    solve = solve_logistic_block if logistic else solve_block
+    passes, solved = solve(
+        own, norms, everyone, signs, lanes[1], lanes[2], lanes[0],
+        bias, tol, max_iter, state, active, alpha, W,
+    )  # fmt: skip
+    return W, passes, solved
 
 
 @kernel
@@ -197,18 +226,13 @@ def train_nodes(
         state = level.states[node].copy()
         m = _node_rows(level.inside, node, n_negatives, state, place, rows)
         own, size = _gather(X, rows[:m], number, names)
-        own_norms, everyone = norms[rows[:m]], np.arange(m).astype(np.uint32)
-        active, signs = np.empty(m, dtype=np.uint32), np.empty(m * WIDTH, dtype=np.float32)
+        own_norms, signs = norms[rows[:m]], np.empty(m * WIDTH, dtype=np.float32)
         for first in range(firsts[node], firsts[node + 1], WIDTH):
             n_lanes = min(WIDTH, firsts[node + 1] - first)
             _block_lanes(level, first, n_lanes, place, signs, lane_values)
-            alpha = np.zeros(m * WIDTH, dtype=np.float32)
-            W = np.zeros((size + 1) * WIDTH, dtype=np.float32)
-            solve = solve_logistic_block if logistic else solve_block
-            passes[block], solved[block] = solve(
-                own, own_norms, everyone, signs, lane_values[1], lane_values[2], lane_values[0],
-                bias, tol, max_iter, state, active, alpha, W,
-            )  # fmt: skip
+            W, passes[block], solved[block] = _solve(
+                own, own_norms, signs, lane_values, size, logistic, bias, tol, max_iter, state
+            )
             packed = pack_block(W, feature_ids[names[:size]], n_lanes, prune_below, budget)
             block_sizes[block] = packed[0].size
             features.append(packed[0])

@@ -55,39 +55,40 @@ def grown(
 ) -> LabelForest:
     """The forest with new blocks, block i at the end of the node `leaves[i]`.
 
-    `children` and `parts` are those of the new blocks.
+    `leaves` rise; `children` and `parts` are those of the new blocks.
     """
-    new = LabelForest(forest.roots, forest.node_blocks, forest.is_leaf, children, **_weights(parts))
-    counts = np.diff(forest.node_blocks)
-    owners = np.concatenate([np.repeat(np.arange(counts.size), counts), leaves])
-    order = np.argsort(owners, kind="stable")
-    rows, block_indptr = _reordered(forest.block_indptr, new.block_indptr, order)
-    entries, entry_indptr = _reordered(forest.entry_indptr, new.entry_indptr, rows)
-
-    def lanes(name: str) -> AnyArray:
-        both = np.concatenate([getattr(forest, name), getattr(new, name)])
-        return both.reshape(-1, WIDTH)[order].ravel()
-
+    new = _weights(parts)
+    block_cuts = forest.node_blocks[leaves + 1]
+    row_cuts = forest.block_indptr[block_cuts]
+    entry_cuts = forest.entry_indptr[row_cuts]
+    blocks, rows = np.arange(leaves.size + 1), new["block_indptr"]
+    entries = new["entry_indptr"][rows]
+    block_sizes = _inserted(np.diff(forest.block_indptr), np.diff(rows), block_cuts, blocks)
+    old_sizes, new_sizes = np.diff(forest.entry_indptr), np.diff(new["entry_indptr"])
+    lane_cuts, lanes = block_cuts * WIDTH, blocks * WIDTH
+    counts = np.bincount(leaves, minlength=forest.is_leaf.size)
     return forest._replace(
-        node_blocks=_pointers(counts + np.bincount(leaves, minlength=counts.size)),
-        children=lanes("children"),
-        intercepts=lanes("intercepts"),
-        block_indptr=block_indptr,
-        features=np.concatenate([forest.features, new.features])[rows],
-        entry_indptr=entry_indptr,
-        lanes=np.concatenate([forest.lanes, new.lanes])[entries],
-        weights=np.concatenate([forest.weights, new.weights])[entries],
+        node_blocks=_pointers(np.diff(forest.node_blocks) + counts),
+        children=_inserted(forest.children, children, lane_cuts, lanes),
+        intercepts=_inserted(forest.intercepts, new["intercepts"], lane_cuts, lanes),
+        block_indptr=_pointers(block_sizes),
+        features=_inserted(forest.features, new["features"], row_cuts, rows),
+        entry_indptr=_pointers(_inserted(old_sizes, new_sizes, row_cuts, rows)),
+        lanes=_inserted(forest.lanes, new["lanes"], entry_cuts, entries),
+        weights=_inserted(forest.weights, new["weights"], entry_cuts, entries),
     )
 
 
-def _reordered(
-    first: PointerArray, second: PointerArray, order: AnyArray
-) -> tuple[AnyArray, PointerArray]:
-    """Which things stand where when the parts of two lists of pointers change their order."""
-    starts = np.concatenate([first[:-1], second[:-1] + first[-1]])[order]
-    sizes = np.concatenate([np.diff(first), np.diff(second)])[order]
-    pointers = _pointers(sizes)
-    return np.arange(pointers[-1]) + np.repeat(starts - pointers[:-1], sizes), pointers
+def _inserted(old: AnyArray, new: AnyArray, cuts: AnyArray, pieces: AnyArray) -> AnyArray:
+    """`old` with the piece `new[pieces[i]:pieces[i + 1]]` put in at each of `cuts`."""
+    borders = np.append(cuts, old.size)
+    parts, start = [], 0
+    for i, end in enumerate(borders):
+        parts.append(old[start:end])
+        if i < cuts.size:
+            parts.append(new[pieces[i] : pieces[i + 1]])
+        start = end
+    return np.concatenate(parts)
 
 
 def in_lanes(targets: AnyArray, firsts: PointerArray) -> AnyArray:

@@ -18,7 +18,7 @@ from labelwood.core.sparse import CSRArrays, csr_arrays
 from labelwood.core.types import CSR, AnyArray, IndexArray, PointerArray
 from labelwood.linear import _labelgroups_kernels as kernels
 
-_TERMS = 256  # of a label's mean vector: more cost time and change little
+TERMS = 256  # of a label's mean vector: more cost time and change little
 _ROUNDS = 8
 
 
@@ -56,7 +56,7 @@ def cluster_labels(
 
     Row l of `members` lists the rows of X that have label l.
     """
-    vectors = CSRArrays(*kernels.mean_vectors(X, members, labels, n_features, _TERMS))
+    vectors = CSRArrays(*kernels.mean_vectors(X, members, labels, n_features, TERMS))
     places = np.arange(labels.size)
     tree = LabelClusters(labels, _even_levels(labels.size, max_leaf, branching))
     starts = tree.starts

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelwood.core.lanes import WIDTH
+from labelwood.core.memory import require_memory
 from labelwood.core.random import seed_sequence
 from labelwood.core.sparse import csr_arrays
 from labelwood.core.types import CSR, AnyArray, DoubleArray, IndexArray
@@ -46,7 +47,7 @@ def fit_trees(
     First the nodes above the leaves of all trees. The leaves are then also shown the rows
     that these nodes would send to them in prediction, as negatives.
     """
-    problem = NodeProblem.of(X, settings, n_jobs)
+    problem = NodeProblem.of(X, labels.size, settings, n_jobs)
     members = csr_arrays(sp.csr_array(Y.T))
     trees: list[LabelClusters] = []
     levels: list[list[Level]] = []
@@ -122,27 +123,27 @@ def add_labels(
     In each tree a label goes to the leaf that its points reach best, and is trained there
     against the other rows of X which come by.
     """
-    problem = NodeProblem.of(X, settings, n_jobs)
-    members = csr_arrays(sp.csr_array(Y.T))
+    size = sum(array.nbytes for array in forest)
+    require_memory(size, "a copy of the model", "fit it anew with these labels")
+    problem = NodeProblem.of(X, 0, settings, n_jobs)
+    points = sp.csr_array(Y.T)
     n_iter, n_unsolved = 0, 0
     for root, seed in zip(
         forest.roots, seed_sequence(random_state).spawn(forest.roots.size), strict=True
     ):
         visits = _leaf_visits(forest, int(root), X, settings, n_jobs)
-        votes = sp.csr_array(sp.csr_array(Y.T)[columns] @ visits.T)
-        homes = np.asarray(votes.argmax(axis=1)).ravel()
+        homes = np.asarray(sp.csr_array(points[columns] @ visits.T).argmax(axis=1)).ravel()
         order = np.argsort(homes, kind="stable")
         leaves, counts = np.unique(homes, return_counts=True)
         firsts = np.append(0, np.cumsum(counts)).astype(np.int64)
-        own = sp.csr_array(Y.T)[columns[order]]
-        rows = sp.csr_array(_sums(own, firsts) + visits[leaves])
+        chosen = columns[order]
         level = Level(
-            csr_arrays(rows),
+            csr_arrays(sp.csr_array(_sums(points[chosen], firsts) + visits[leaves])),
             firsts,
-            members,
-            columns[order],
-            costs[0][columns[order]],
-            costs[1][columns[order]],
+            csr_arrays(points),
+            chosen,
+            costs[0][chosen],
+            costs[1][chosen],
             node_states(seed, leaves.size),
         )
         (parts,) = train_levels(problem, [level], settings, n_jobs)

@@ -1,6 +1,6 @@
 """Trained label trees in flat arrays: search, joining, checks."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,6 +24,10 @@ class Search(NamedTuple):
     beam: int
     logistic: bool
     path_weight: float = 1.0
+
+    def within(self, n_nodes: int) -> Self:
+        """The same with a beam that is no wider than there are nodes."""
+        return self._replace(beam=min(self.beam, max(n_nodes, 1)))
 
     def block_size(self, width: int) -> int:
         """Rows that a thread takes at a time."""
@@ -58,6 +62,7 @@ class LabelForest(NamedTuple):
 
     def topk(self, X: CSR, n_labels: int, k: int, search: Search, n_jobs: int | None) -> TopK:
         """The best `k` labels of each row."""
+        search = search.within(self.is_leaf.size)
 
         def best(rows: slice) -> tuple[AnyArray, AnyArray]:
             return kernels.topk_of_trees(*self._reached(X, rows, search), n_labels, k)
@@ -70,6 +75,7 @@ class LabelForest(NamedTuple):
         self, X: CSR, n_labels: int, threshold: float, search: Search, n_jobs: int | None
     ) -> CSR:
         """The scores above `threshold` of the labels that were reached."""
+        search = search.within(self.is_leaf.size)
 
         def score(rows: slice) -> CSR:
             reached = self._reached(X, rows, search)
@@ -102,7 +108,7 @@ class LabelForest(NamedTuple):
         return labels, values, filled
 
     def above_leaves(self) -> NDArray[np.bool_]:
-        """Which nodes have leaves as children (with the same depth in all of a tree)."""
+        """Which nodes have leaves as children."""
         first_child = self.children[self.node_blocks[:-1] * WIDTH]
         return ~self.is_leaf & self.is_leaf[np.where(self.is_leaf, 0, first_child)]
 
@@ -118,16 +124,30 @@ class LabelForest(NamedTuple):
             and self.lanes.size == self.weights.size
             and np.all(self.lanes < WIDTH)
             and np.all(self.features < n_features)
+            and _rise(self.features, self.block_indptr)
             and np.all((self.roots >= 0) & (self.roots < n_nodes))
+            and np.isfinite(self.weights).all()
+            and np.isfinite(self.intercepts).all()
         ):
             raise DataError("the arrays of the label trees are inconsistent")
-        owner = np.repeat(np.repeat(np.arange(n_nodes), np.diff(self.node_blocks)), WIDTH)
-        there = self.children >= 0
-        limit = np.where(self.is_leaf[owner], n_labels, n_nodes)
+        self._check_children(n_labels)
+
+    def _check_children(self, n_labels: int) -> None:
+        """Every node has a child; children are labels, or later nodes that are all alike."""
+        n_nodes = self.is_leaf.size
+        counts = np.diff(self.node_blocks)
+        owner = np.repeat(np.repeat(np.arange(n_nodes), counts), WIDTH)
+        leaf, there = self.is_leaf[owner], self.children >= 0
+        limit = np.where(leaf, n_labels, n_nodes)
         # A child comes after its parent, so every way down ends.
-        deeper = self.is_leaf[owner] | (self.children > owner)
-        if np.any(self.children < -1) or np.any(there & ((self.children >= limit) | ~deeper)):
+        wrong = there & ((self.children >= limit) | ~(leaf | (self.children > owner)))
+        if np.any(self.children < -1) or np.any(wrong):
             raise DataError("children_ names a node or a label that does not exist")
+        if np.any(counts == 0) or np.any(self.children[self.node_blocks[:-1] * WIDTH] < 0):
+            raise DataError("a node of the label trees has no child")
+        inner = there & ~leaf
+        if np.any(self.is_leaf[self.children[inner]] != self.above_leaves()[owner[inner]]):
+            raise DataError("a node of the label trees has children of two kinds")
 
 
 def _points(pointers: PointerArray, n: int, end: int) -> bool:
@@ -138,3 +158,10 @@ def _points(pointers: PointerArray, n: int, end: int) -> bool:
         and pointers[-1] == end
         and np.all(np.diff(pointers) >= 0)
     )
+
+
+def _rise(values: IndexArray, pointers: PointerArray) -> bool:
+    """Whether the values rise within each part."""
+    starts = np.zeros(values.size + 1, dtype=np.bool_)
+    starts[pointers] = True
+    return bool(np.all((values[1:] > values[:-1]) | starts[1 : values.size]))

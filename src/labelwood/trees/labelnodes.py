@@ -15,7 +15,7 @@ from labelwood.core.types import CSR, DoubleArray, FloatArray, IndexArray, Point
 from labelwood.linear.l2svm import row_norms
 from labelwood.linear.workingsets import compact_columns
 from labelwood.trees import _labeltree_kernels as kernels
-from labelwood.trees.labelclusters import LabelClusters, rows_of_nodes
+from labelwood.trees.labelclusters import TERMS, LabelClusters, rows_of_nodes
 
 _LEAST_WORK = 20_000  # rows × blocks of a batch: less would be lost in scratch space
 
@@ -106,14 +106,14 @@ class NodeProblem(NamedTuple):
     norms: FloatArray
 
     @classmethod
-    def of(cls, X: CSR, settings: Settings, n_jobs: int | None) -> Self:
+    def of(cls, X: CSR, n_labels: int, settings: Settings, n_jobs: int | None) -> Self:
         """Check that there is room to train, and number the features anew."""
         arrays, features = compact_columns(X)
         n_threads = joblib.effective_n_jobs(n_jobs)
         # At the root a thread holds the rows once more, and sixteen numbers, or more of
         # them, for each row and feature.
         per_thread = 8 * X.nnz + 4 * WIDTH * (3 * X.shape[0] + features.size)
-        needed = 8 * X.nnz + n_threads * per_thread
+        needed = 8 * X.nnz + n_threads * per_thread + 16 * TERMS * n_labels
         require_memory(needed, f"training on {n_threads} threads", "lower n_jobs")
         return cls(arrays, features, row_norms(arrays, settings.bias))
 

@@ -94,6 +94,8 @@ class LabelTreeClassifier(LabelEstimator):
     roots_, node_blocks_, is_leaf_, children_, intercepts_, block_indptr_, features_,
     entry_indptr_, lanes_, weights_ :
         The trees in flat arrays (see `trees.labelforest.LabelForest`).
+    calibration_scores_, calibration_probabilities_ : arrays
+        With `calibrate`: knots of the map from scores to chances.
     n_iter_ : int
         Most passes that a block of decisions took.
     stop_reason_ : str
@@ -208,14 +210,16 @@ class LabelTreeClassifier(LabelEstimator):
     def add_labels(self, X: object, Y: object, labels: Sequence[object]) -> Self:
         """Add new labels, and leave the decisions of all others as they are.
 
-        A label joins, in each tree, the leaf that its points reach best. A leaf may so get
-        more labels than `max_leaf`; after many, fit anew.
+        A label joins, in each tree, the leaf that its points reach best, and is told there
+        from the other points that come by (also without `hard_negatives`). Labels that are
+        added together share their blocks of decisions. A leaf may get more labels than
+        `max_leaf`; after many, fit anew.
 
         Parameters
         ----------
         X : features of shape (n, n_features)
             Points with and without the new labels: the latter are what they are told from.
-        Y : indicator of shape (n, len(labels))
+        Y : indicator of shape (n, len(labels)), or lists of names
         labels : sequence
             What the columns of Y are; none of them may be known already.
             An array `C` or `propensity` has a value for each of these.
@@ -230,7 +234,7 @@ class LabelTreeClassifier(LabelEstimator):
         matrix = self._check_X(X)
         check_parameters(self, self._constraints)
         columns = self._check_new_columns(Y, labels, matrix.shape[0])
-        known = set(self.classes_.tolist()) & set(labels)
+        known = set(self.classes_.tolist()) & set(np.asarray(labels).tolist())
         if known:
             raise DataError(f"{min(known)!r} is known already; only new labels can be added.")
         if not self.roots_.size and columns.nnz:
@@ -269,7 +273,7 @@ class LabelTreeClassifier(LabelEstimator):
     @property
     def _threshold(self) -> float:  # type: ignore[override]
         """The score of a label that is in doubt in one decision and certain in all others."""
-        return 0.5 if self.loss == "logistic" else float(np.exp(-1))
+        return 0.5 if self.loss == "logistic" else float(np.exp(-1.01))
 
     def _scaled(self, X: CSR) -> CSR:
         return unit_rows(X) if self.normalize else X
