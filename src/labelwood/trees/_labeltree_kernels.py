@@ -77,12 +77,18 @@ def _gather(
 def _keep_largest(W: FloatArray, n_lanes: int, budget: int) -> None:
     """Zero all but the `budget` largest weights of each lane, the first ones among equals."""
     n_features = W.size // WIDTH - 1
+    if budget >= n_features:
+        return
+    sizes = np.abs(W[: n_features * WIDTH]).reshape(n_features, WIDTH)
     for lane in range(n_lanes):
-        sizes = np.empty(n_features, dtype=np.float32)
+        own = sizes[:, lane].copy()
+        least = np.partition(own, n_features - budget)[n_features - budget]
+        room = budget - np.count_nonzero(own > least)
         for k in range(n_features):
-            sizes[k] = abs(W[k * WIDTH + lane])
-        for k in np.argsort(-sizes, kind="mergesort")[budget:]:
-            W[k * WIDTH + lane] = 0
+            if own[k] == least and room > 0:
+                room -= 1
+            elif own[k] <= least:
+                W[k * WIDTH + lane] = 0
 
 
 @kernel
@@ -169,11 +175,16 @@ def _solve(
     everyone, active = np.arange(m).astype(np.uint32), np.empty(m, dtype=np.uint32)
     alpha = np.zeros(m * WIDTH, dtype=np.float32)
     W = np.zeros((n_features + 1) * WIDTH, dtype=np.float32)
-    solve = solve_logistic_block if logistic else solve_block
-    passes, solved = solve(
-        own, norms, everyone, signs, lanes[1], lanes[2], lanes[0],
-        bias, tol, max_iter, state, active, alpha, W,
-    )  # fmt: skip
+    if logistic:  # one call for both would be a function type, which Numba warns of
+        passes, solved = solve_logistic_block(
+            own, norms, everyone, signs, lanes[1], lanes[2], lanes[0],
+            bias, tol, max_iter, state, active, alpha, W,
+        )  # fmt: skip
+    else:
+        passes, solved = solve_block(
+            own, norms, everyone, signs, lanes[1], lanes[2], lanes[0],
+            bias, tol, max_iter, state, active, alpha, W,
+        )  # fmt: skip
     return W, passes, solved
 
 
