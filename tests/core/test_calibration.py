@@ -176,14 +176,14 @@ def test_the_best_labels_of_each_point_come_as_a_sparse_matrix():
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_chances_of_one_class_a_point_sum_to_one_and_agree_with_the_prediction(n_classes):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 5))
-    y = np.array(["a", "b", "c"])[(X[:, :n_classes] + rng.normal(size=(300, n_classes))).argmax(1)]
+    X = rng.normal(size=(2000, 5))
+    y = np.array(["a", "b", "c"])[(X[:, :n_classes] + rng.normal(size=(2000, n_classes))).argmax(1)]
     model = OneVsRestSVM(calibrate=True, normalize=False, random_state=0).fit(X, y)
     chances = model.predict_proba(X)
-    assert chances.shape == (300, n_classes)
+    assert chances.shape == (2000, n_classes)
     np.testing.assert_allclose(chances.sum(axis=1), 1)
     assert np.array_equal(model.classes_[chances.argmax(axis=1)], model.predict(X))
-    assert calibration_error(chances, y[:, None] == model.classes_) < 0.06
+    assert calibration_error(chances, y[:, None] == model.classes_) < 0.05
 
 
 def test_calibration_leaves_the_decisions_as_they_are():

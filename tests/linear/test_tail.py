@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from builders import random_csr, random_labels, separable
-from labelwood import TailClassifier
+from labelwood import TailClassifier, metrics
 from labelwood.core import memory
 from labelwood.errors import DataError, LabelwoodWarning, ParameterError
 from labelwood.linear import tail
@@ -27,10 +27,10 @@ def log_chances(points, centres, gamma):
     return -np.logaddexp(0, gamma / 2 * distances)
 
 
-def likelihood(points, positive, centre, gamma):
-    """Eq. (43) with propensities and β of one."""
-    q = gamma / 2 * ((points - centre) ** 2).sum(axis=1)
-    return -np.logaddexp(0, np.where(positive, q, -q)).sum()
+def likelihood(points, positive, centre, gamma, p=1.0):
+    """Eq. (43) with β of one, as it is printed."""
+    v = np.exp(gamma / 2 * ((points - centre) ** 2).sum(axis=1))
+    return np.log(np.where(positive, p / (1 + v), 1 - p / (1 + v))).sum()
 
 
 def noisy(seed=0):
@@ -63,16 +63,18 @@ def test_a_mean_centre_is_the_mean_of_the_labels_unit_points():
     assert model.n_iter_.tolist() == [1] * 6
 
 
+@pytest.mark.parametrize("p", [1.0, 0.3])
 @pytest.mark.parametrize("gamma", [0.3, 3, 30])
-def test_the_likeliest_centre_is_that_of_a_general_optimiser(gamma):
+def test_the_likeliest_centre_is_that_of_a_general_optimiser(gamma, p):
     X, Y = noisy()
     points = unit(X)
-    model = TailClassifier(gamma=gamma, centre="mle", tol=1e-6).fit(X, Y)
+    chances = np.full(4, p)
+    model = TailClassifier(gamma=gamma, centre="mle", propensity=chances, tol=1e-6).fit(X, Y)
     assert model.stop_reason_ == "tolerance met for every label"
     for label in range(4):
         positive = Y[:, [label]].toarray().ravel() > 0
         best = minimize(
-            lambda centre, positive: -likelihood(points, positive, centre, gamma),
+            lambda centre, positive: -likelihood(points, positive, centre, gamma, p),
             points[positive].mean(axis=0),
             args=(positive,),
             options={"gtol": 1e-6},
@@ -80,14 +82,16 @@ def test_the_likeliest_centre_is_that_of_a_general_optimiser(gamma):
         np.testing.assert_allclose(model.centres_.toarray()[label], best.x, atol=2e-4)
 
 
-def test_the_likeliest_centre_is_the_fixed_point_of_the_paper():
+@pytest.mark.parametrize("p", [1.0, 0.6, 0.05])
+def test_the_likeliest_centre_is_the_fixed_point_of_the_paper(p):
     X, Y = noisy()
     points, gamma = unit(X), 4
-    model = TailClassifier(gamma=gamma, centre="mle", tol=1e-6).fit(X, Y)
+    chances = np.full(4, p)
+    model = TailClassifier(gamma=gamma, centre="mle", propensity=chances, tol=1e-6).fit(X, Y)
     for label, centre in enumerate(model.centres_.toarray().astype(np.float64)):
         y = Y[:, [label]].toarray().ravel()
         v = np.exp(gamma / 2 * ((points - centre) ** 2).sum(axis=1))
-        u = ((1 - y) / ((1 - y) * (1 + v) + (2 * y - 1)) - 1 / (1 + v)) * v  # eq. (45)
+        u = ((1 - y) / ((1 - y) * (1 + v) + p * (2 * y - 1)) - 1 / (1 + v)) * v  # eq. (45)
         np.testing.assert_allclose(centre, u @ points / u.sum(), atol=1e-4)  # eq. (46)
 
 
@@ -282,3 +286,21 @@ def test_damaged_centres_are_refused(name, change):
     setattr(model, name, change(getattr(model, name)))
     with pytest.raises(DataError, match="the centres of the labels are inconsistent"):
         model._check_fitted()
+
+
+def test_estimated_propensities_are_those_of_the_metrics():
+    X, Y = noisy()
+    estimated, given = (
+        TailClassifier(gamma=1, centre="mle", propensity=p).fit(X, Y)
+        for p in ("estimate", metrics.propensity(Y))
+    )
+    plain = TailClassifier(gamma=1, centre="mle").fit(X, Y)
+    np.testing.assert_array_equal(estimated.centres_data_, given.centres_data_)
+    assert not np.allclose(plain.centres_.toarray(), given.centres_.toarray(), atol=1e-3)
+
+
+@pytest.mark.parametrize("bad", [np.ones(3), np.array([1, 0.5, 0, 1]), np.array([1, 2.0, 1, 1])])
+def test_bad_propensities_are_refused(bad):
+    X, Y = noisy()
+    with pytest.raises(ParameterError, match="'propensity' parameter of TailClassifier must hold"):
+        TailClassifier(centre="mle", propensity=bad).fit(X, Y)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelwood.errors import ModelError
+from labelwood.metrics import Propensity
 from labelwood.store.codec import Decoder, Encoder, decode_checked
 
 values = st.recursive(
@@ -59,6 +60,31 @@ def test_csr_matrices_survive_with_their_shape():
     np.testing.assert_array_equal(again.toarray(), matrix.toarray())
 
 
+def test_propensities_survive_the_codec():
+    value = Propensity(np.array([5, 0, 2]), 10, 0.5, 0.4)
+    encoder = Encoder()
+    encoded = json.loads(json.dumps(encoder.encode(value, "p")))
+    assert Decoder(encoder.arrays).decode(encoded) == value
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n_points": 4}, "Label 0 has the count 5, outside 0…4"),
+        ({"a": -1}, "'a' parameter of Propensity must be"),
+        ({"counts": {"$array": "gone"}}, "'gone' is missing"),
+        ({"counts": "many"}, "one whole number a label"),
+        ({"p": 1}, "unexpected keyword argument"),
+    ],
+)
+def test_broken_propensities_are_refused(change, message):
+    encoder = Encoder()
+    encoded = encoder.encode(Propensity(np.array([5, 0, 2]), 10), "p")
+    encoded["$propensity"].update(change)
+    with pytest.raises(ModelError, match=message):
+        decode_checked(encoded, encoder.arrays, "model.json")
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -76,3 +102,13 @@ def test_a_broken_matrix_is_refused(change, message):
     encoded["$csr"].update(change)
     with pytest.raises(ModelError, match=message):
         decode_checked(encoded, encoder.arrays, "model.json")
+
+
+@pytest.mark.parametrize("kind", [sp.csr_matrix, sp.coo_array, sp.csc_array])
+def test_sparse_matrices_of_any_kind_come_back_as_csr(kind):
+    matrix = sp.random_array((4, 3), density=0.5, rng=np.random.default_rng(0))
+    encoder = Encoder()
+    content = encoder.encode(kind(matrix), "m")
+    back = Decoder(encoder.arrays).decode(content)
+    assert isinstance(back, sp.csr_array)
+    np.testing.assert_array_equal(back.toarray(), matrix.toarray())

@@ -1,3 +1,4 @@
+import hashlib
 import json
 import mmap
 import shutil
@@ -11,7 +12,7 @@ from safetensors.numpy import load_file, save_file
 
 import labelwood
 from builders import separable
-from labelwood import OneVsRestSVM, PopularityClassifier
+from labelwood import LabelTreeClassifier, OneVsRestSVM, PopularityClassifier, metrics
 from labelwood.errors import ModelError
 from labelwood.store import files, store
 
@@ -82,6 +83,14 @@ def test_a_generator_as_seed_is_not_stored(tmp_path):
     X, Y = separable(30, 2)
     labelwood.save(OneVsRestSVM(random_state=np.random.default_rng(0)).fit(X, Y), tmp_path / "m")
     assert labelwood.load(tmp_path / "m").random_state is None
+
+
+@pytest.mark.parametrize("kind", [OneVsRestSVM, LabelTreeClassifier])
+def test_propensities_are_stored_with_what_they_were_computed_from(kind, tmp_path):
+    X, Y = separable(50, 4)
+    model = kind(propensity=metrics.propensity(Y, a=0.6, b=2.6), random_state=0).fit(X, Y)
+    labelwood.save(model, tmp_path / "m")
+    assert labelwood.load(tmp_path / "m").get_params() == model.get_params()
 
 
 def test_an_unfitted_model_is_not_saved(tmp_path):
@@ -166,7 +175,7 @@ def test_a_roundabout_path_or_a_link_names_the_same_model(saved, tmp_path):
 def test_a_swapped_name_is_noticed(saved):
     _, directory, _ = saved
     text = (directory / "model.json").read_text()
-    (directory / "model.json").write_text(text.replace('"tol": 0.3', '"tol": 0.2'))
+    (directory / "model.json").write_text(text.replace('"random_state": 3', '"random_state": 4'))
     with pytest.raises(ModelError, match="it was changed after it was saved"):
         labelwood.load(directory)
 
@@ -296,3 +305,20 @@ def test_models_of_every_released_format_still_load():
         model = labelwood.load(directory)
         expected = json.loads((directory / "expected.json").read_text())
         assert model.predict_topk(["the owl and the cat"], k=2).names() == expected
+
+
+def test_a_large_file_has_the_hash_of_the_hashes_of_its_pieces(tmp_path):
+    content = np.random.default_rng(0).bytes(2 * 2**23 + 5)
+    path = tmp_path / "large"
+    path.write_bytes(content)
+    pieces = [content[start : start + 2**23] for start in range(0, len(content), 2**23)]
+    joined = b"".join(hashlib.sha256(piece).digest() for piece in pieces)
+    assert len(pieces) == 3
+    assert files.file_hash(path) == hashlib.sha256(joined).hexdigest()
+
+
+@pytest.mark.parametrize("size", [0, 5, 2**23])
+def test_a_file_of_one_piece_has_its_plain_hash(tmp_path, size):
+    path = tmp_path / "small"
+    path.write_bytes(b"x" * size)
+    assert files.file_hash(path) == hashlib.sha256(b"x" * size).hexdigest()

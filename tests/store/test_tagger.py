@@ -88,6 +88,8 @@ def test_propensities_come_from_the_training_counts(tagger):
     own = tagger.evaluate(test, ks=(1,))
     given = tagger.evaluate(test, ks=(1,), propensity=propensity(test.Y))
     assert own["PSP@1"] == given["PSP@1"]
+    assert own.sensitivity == given.sensitivity
+    assert [one.name for one in own.sensitivity] == ["PSP@1", "PSnDCG@1"]
 
 
 def test_labels_unused_in_the_test_set_need_no_match(tagger):

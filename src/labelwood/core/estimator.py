@@ -18,7 +18,7 @@ from labelwood.core.calibration import (
 )
 from labelwood.core.labels import encode_labels, indicator, is_label_lists, lists_to_indicator
 from labelwood.core.params import Constraints, Integer, check_parameter, check_parameters
-from labelwood.core.sparse import as_csr
+from labelwood.core.sparse import as_csr, unit_rows
 from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, AnyArray, DoubleArray, FloatArray, IndexArray
 from labelwood.errors import DataError
@@ -49,6 +49,7 @@ class LabelEstimator(ClassifierMixin, BaseEstimator):
 
     _constraints: ClassVar[Constraints] = {}
     _threshold: ClassVar[float] = 0.0
+    _unscored: ClassVar[float] = 0.0  # stands for the score of a class that has none
     _fitted: ClassVar[FittedAttributes] = {}
 
     classes_: AnyArray
@@ -93,6 +94,10 @@ class LabelEstimator(ClassifierMixin, BaseEstimator):
             raise DataError(str(error)) from None
         return as_csr(checked)
 
+    def _scaled(self, X: CSR) -> CSR:
+        """Rows of unit length if the parameter `normalize` says so."""
+        return unit_rows(X) if getattr(self, "normalize", False) else X
+
     @abstractmethod
     def _score(self, X: CSR, above: float | None = None) -> CSR:
         """Scores of the labels that were scored; with `above`, only those greater."""
@@ -108,12 +113,15 @@ class LabelEstimator(ClassifierMixin, BaseEstimator):
         """Scores of the labels that were scored, as CSR of shape (n, n_labels).
 
         After a fit on one class for each point: a dense array, of shape (n,) for two
-        classes (positive means the second) and (n, n_classes) otherwise.
+        classes (positive means the second) and (n, n_classes) otherwise; a class that was
+        not scored has less than any that was, or 0 where that is the least score.
         """
         scores = self._score(self._check_X(X))
         if self.multilabel_:
             return scores
-        dense = scores.toarray()
+        dense = np.full(scores.shape, self._unscored, dtype=scores.dtype)
+        rows = np.repeat(np.arange(scores.shape[0]), np.diff(scores.indptr))
+        dense[rows, scores.indices] = scores.data
         return dense[:, 1] - dense[:, 0] if self.classes_.size == 2 else dense
 
     def predict_topk(self, X: object, k: int = 5, proba: bool = False) -> TopK:

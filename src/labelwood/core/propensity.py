@@ -4,9 +4,18 @@
 Label Applications".
 """
 
-import numpy as np
+from dataclasses import dataclass, replace
+from functools import cached_property
 
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from labelwood.core.params import Integer, Real, check_parameter
 from labelwood.core.types import AnyArray, DoubleArray
+from labelwood.errors import DataError
+
+PUBLISHED = {"Wikipedia": (0.5, 0.4), "Amazon": (0.6, 2.6), "other data": (0.55, 1.5)}
+"""The constants (a, b) that the authors give, by the kind of data."""
 
 
 def label_propensity(counts: AnyArray, n_points: int, a: float, b: float) -> DoubleArray:
@@ -16,3 +25,97 @@ def label_propensity(counts: AnyArray, n_points: int, a: float, b: float) -> Dou
     """
     C = max(np.log(n_points) - 1, 0) * (b + 1) ** a
     return np.asarray(1 / (1 + C * (counts + b) ** -a), dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Propensity:
+    """Chances that a true label was recorded, and what they were computed from.
+
+    It stands wherever an array of such chances does, in training and in evaluation; as
+    it knows its counts it can also be had with other constants.
+
+    Attributes
+    ----------
+    counts : int64 array of shape (n_labels,)
+        How many training points have each label.
+    n_points : int
+        How many training points there are.
+    a, b : float
+        Constants of the model.
+    values : float64 array of shape (n_labels,)
+        The chances, in (0, 1]; `numpy.asarray` gives the same.
+
+    Examples
+    --------
+    >>> chances = Propensity([90, 10], n_points=100)
+    >>> chances
+    Propensity(2 labels, 100 points, a=0.55, b=1.5)
+    >>> chances.values.round(3).tolist()
+    [0.668, 0.391]
+    >>> chances.with_constants(a=0.5, b=0.4).values.round(3).tolist()
+    [0.69, 0.431]
+    """
+
+    counts: NDArray[np.int64]
+    n_points: int
+    a: float = 0.55
+    b: float = 1.5
+
+    def __post_init__(self) -> None:
+        check_parameter("Propensity", "n_points", self.n_points, Integer(low=1))
+        check_parameter("Propensity", "a", self.a, Real(low=0))
+        check_parameter("Propensity", "b", self.b, Real(above=0))
+        checked = {
+            "counts": _frozen(_check_counts(self.counts, self.n_points)),
+            "n_points": int(self.n_points),
+            "a": float(self.a),
+            "b": float(self.b),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
+    @cached_property
+    def values(self) -> DoubleArray:
+        """The chance of each label."""
+        return _frozen(label_propensity(self.counts, self.n_points, self.a, self.b))
+
+    def with_constants(self, a: float, b: float) -> "Propensity":
+        """The same counts under other constants."""
+        return replace(self, a=a, b=b)
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> AnyArray:
+        return np.array(self.values, dtype=dtype, copy=copy)
+
+    def __len__(self) -> int:
+        return int(self.counts.size)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Propensity):
+            return NotImplemented
+        ours, theirs = ((one.n_points, one.a, one.b) for one in (self, other))
+        return ours == theirs and np.array_equal(self.counts, other.counts)
+
+    def __repr__(self) -> str:
+        sizes = f"{len(self):,} labels, {self.n_points:,} points"
+        return f"Propensity({sizes}, a={self.a:g}, b={self.b:g})"
+
+
+def _check_counts(counts: object, n_points: int) -> NDArray[np.int64]:
+    """A copy of `counts`, one for each label."""
+    values = np.asarray(counts)
+    if values.ndim != 1 or (values.size and values.dtype.kind not in "iu"):
+        raise DataError(
+            "Propensities are computed from one whole number a label, the points that have it. "
+            f"Got an array of {values.dtype} and shape {values.shape} instead."
+        )
+    bad = np.flatnonzero((values < 0) | (values > n_points))
+    if bad.size:
+        raise DataError(
+            f"Label {bad[0]} has the count {values[bad[0]]}, outside 0…{n_points} (n_points)."
+        )
+    return values.astype(np.int64)
+
+
+def _frozen(array: AnyArray) -> AnyArray:
+    array.setflags(write=False)
+    return array

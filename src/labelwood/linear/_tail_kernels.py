@@ -25,16 +25,18 @@ def pair_products(
     """x_i · μ_l of each pair (i, l); pairs of a label stand together, and `dense` holds zeros."""
     products = np.empty(rows.size)
     present = np.int32(-1)
+    first, end = np.uint64(0), np.uint64(0)
     for k in range(rows.size):
         if labels[k] != present:
-            if present >= 0:
-                for p in range(centres.indptr[present], centres.indptr[present + 1]):
-                    dense[centres.indices[p]] = 0
+            for p in range(first, end):
+                dense[centres.indices[p]] = 0
             present = labels[k]
-            for p in range(centres.indptr[present], centres.indptr[present + 1]):
+            first = np.uint64(centres.indptr[present])
+            end = np.uint64(centres.indptr[present + 1])
+            for p in range(first, end):
                 dense[centres.indices[p]] = centres.data[p]
         total = 0.0
-        for p in range(X.indptr[rows[k]], X.indptr[rows[k] + 1]):
+        for p in range(np.uint64(X.indptr[rows[k]]), np.uint64(X.indptr[rows[k] + 1])):
             total += np.float64(X.data[p]) * dense[X.indices[p]]
         products[k] = total
     return products
@@ -65,6 +67,7 @@ class Room(NamedTuple):
     products: DoubleArray
     along: DoubleArray
     residuals: DoubleArray
+    bends: DoubleArray
 
 
 @kernel
@@ -77,6 +80,7 @@ def _empty_room(n_features: int, n_points: int) -> Room:
         np.zeros(n_features, dtype=np.uint32),
         np.zeros(n_features, dtype=np.bool_),
         np.zeros(n_points, dtype=np.bool_),
+        np.zeros(n_points),
         np.zeros(n_points),
         np.zeros(n_points),
         np.zeros(n_points),
@@ -98,34 +102,47 @@ def _project(
 
 @kernel
 def _likelihood(
-    squares: DoubleArray, room: Room, half_gamma: float, step: float, square: float
+    squares: DoubleArray, room: Room, half_gamma: float, missed: float, step: float, square: float
 ) -> float:
-    """Eq. (43) with p = β = 1 at centre + step · direction, whose squared length is `square`."""
+    """Eq. (43) with β = 1 and 1 − p = `missed`, but for the constant Σ y log p.
+
+    It is that of centre + step · direction, whose squared length is `square`.
+    """
     total = 0.0
     for i in range(squares.size):
         product = room.products[i] + step * room.along[i]
         q = max(half_gamma * (squares[i] - 2 * product + square), 0.0)
-        if room.positive[i]:
-            total -= q
-        total -= np.log1p(np.exp(-q))
+        near = np.exp(-q)
+        total -= np.log1p(near) + (q if room.positive[i] else -np.log1p(missed * near))
     return total
 
 
 @kernel
-def _residuals(squares: DoubleArray, room: Room, half_gamma: float, square: float) -> float:
-    """y_i − P(x_i), which are the weights −u of eq. (45), and their sum."""
+def _residuals(
+    squares: DoubleArray, room: Room, half_gamma: float, missed: float, square: float
+) -> float:
+    """The weights −u of eq. (45), which are y_i − P(x_i) for p = 1, and their sum.
+
+    `bends` gets their derivatives by the exponent γ/2 ‖x_i − μ‖².
+    """
     total = 0.0
     for i in range(squares.size):
         q = max(half_gamma * (squares[i] - 2 * room.products[i] + square), 0.0)
-        chance = np.exp(-q) / (1 + np.exp(-q))
-        room.residuals[i] = 1 - chance if room.positive[i] else -chance
+        near = np.exp(-q)
+        far = 1 / (1 + near)
+        room.residuals[i] = far
+        room.bends[i] = far * (1 - far)
+        if not room.positive[i]:
+            unsaid = 1 / (1 + missed * near)
+            room.residuals[i] -= unsaid
+            room.bends[i] -= unsaid * (1 - unsaid)
         total += room.residuals[i]
     return total
 
 
 @kernel
 def _gradient(points: Points, room: Room, size: int, total: float, least: float) -> int:
-    """Σ (y_i − P(x_i)) (x_i − μ), eq. (44) over γ, into `fresh`; the support may grow.
+    """−Σ u_i (x_i − μ), eq. (44) over γ, into `fresh`; the support may grow.
 
     Points that add at most `least` are left out, or every feature would join the support.
     """
@@ -174,7 +191,14 @@ def _turn(room: Room, size: int) -> tuple[float, float, float]:
 
 @kernel
 def _climb(
-    points: Points, room: Room, n_positive: int, size: int, gamma: float, tol: float, max_iter: int
+    points: Points,
+    room: Room,
+    n_positive: int,
+    size: int,
+    gamma: float,
+    missed: float,
+    tol: float,
+    max_iter: int,
 ) -> tuple[int, int, int]:
     """Move the centre uphill until the gradient is short.
 
@@ -185,9 +209,9 @@ def _climb(
     least = _NEGLIGIBLE * tol * n_positive / points.squares.size
     _project(points.columns, room.support[:size], room.centre, room.products)
     square = _square(room.centre, room.support[:size])
-    value = _likelihood(points.squares, room, half, 0.0, square)
+    value = _likelihood(points.squares, room, half, missed, 0.0, square)
     for n_iter in range(1, max_iter + 1):
-        total = _residuals(points.squares, room, half, square)
+        total = _residuals(points.squares, room, half, missed, square)
         size = _gradient(points, room, size, total, least)
         if np.sqrt(_square(room.fresh, room.support[:size])) <= tol * n_positive:
             return size, n_iter, 0
@@ -196,12 +220,11 @@ def _climb(
         # Newton's step along the direction; without the second term it is that of eq. (46).
         bend = total * turned
         for i in range(points.squares.size):
-            weight = abs(room.residuals[i])
-            bend += gamma * weight * (1 - weight) * (room.along[i] - centre) ** 2
+            bend += gamma * room.bends[i] * (room.along[i] - centre) ** 2
         step = slope / (bend if bend > 0 else n_positive * turned)
         for _ in range(_HALVINGS):
             reached = square + step * (2 * centre + step * turned)
-            climbed = _likelihood(points.squares, room, half, step, reached)
+            climbed = _likelihood(points.squares, room, half, missed, step, reached)
             if climbed > value + _ENOUGH * gamma * step * slope:
                 break
             step /= 2
@@ -230,12 +253,14 @@ def likeliest_centres(
     means: CSRArrays,
     n_features: int,
     gamma: float,
+    missed: DoubleArray,
     tol: float,
     max_iter: int,
 ) -> tuple[PointerArray, IndexArray, DoubleArray, PointerArray, NDArray[np.int64]]:
     """The centres of some labels in CSR arrays (features in no order), and how each ended.
 
-    Row l of `members` lists the points that have label l, row l of `means` is where it starts.
+    Row l of `members` lists the points that have label l, row l of `means` is where it starts,
+    and a true label l goes unrecorded with the chance `missed[l]`.
     """
     room = _empty_room(n_features, points.squares.size)
     n_labels = members.indptr.size - 1
@@ -256,7 +281,7 @@ def likeliest_centres(
             room.positive[row] = True
         if rows.size > 0:
             size, n_iter[label], outcomes[label] = _climb(
-                points, room, rows.size, size, gamma, tol, max_iter
+                points, room, rows.size, size, gamma, missed[label], tol, max_iter
             )
         for row in rows:
             room.positive[row] = False

@@ -21,7 +21,7 @@ from labelwood.core.params import (
     Real,
     check_parameters,
 )
-from labelwood.core.sparse import unit_rows
+from labelwood.core.propensity import Propensity
 from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, DoubleArray, FloatArray, IndexArray
 from labelwood.linear.postings import Postings
@@ -45,10 +45,10 @@ class OneVsRestSVM(LabelEstimator):
     ----------
     C : float or array of shape (n_labels,)
         Cost of an error. With unit rows the default suits TF-IDF and binary words.
-    propensity : None, "estimate" or array of shape (n_labels,)
+    propensity : None, "estimate", Propensity or array of shape (n_labels,)
         Chances that a true label was recorded. With them an error on a positive of label l
         costs C/p_l: rare labels, which are missed most, weigh more. "estimate" takes them
-        from the training labels (`metrics.propensity`).
+        from the training labels, as `metrics.propensity` does.
     tol : float
         Largest difference of projected gradients at which a block of labels is solved.
     bias : float
@@ -106,7 +106,7 @@ class OneVsRestSVM(LabelEstimator):
 
     _constraints: ClassVar[Constraints] = {
         "C": (Real(above=0), Instance("ndarray")),
-        "propensity": (OneOf("estimate"), Instance("ndarray"), None),
+        "propensity": (OneOf("estimate"), Instance("ndarray", "Propensity"), None),
         "tol": Real(above=0),
         "bias": Real(low=0),
         "normalize": Boolean(),
@@ -140,8 +140,8 @@ class OneVsRestSVM(LabelEstimator):
         self,
         *,
         C: float | DoubleArray = 0.55,
-        propensity: str | DoubleArray | None = None,
-        tol: float = 0.3,
+        propensity: str | DoubleArray | Propensity | None = None,
+        tol: float = 0.1,
         bias: float = 1.0,
         normalize: bool = True,
         slack: float = 0.3,
@@ -213,7 +213,7 @@ class OneVsRestSVM(LabelEstimator):
 
     def _train(self, matrix: CSR, Y: CSR, labels: IndexArray) -> list[Block]:
         return train_labels(
-            unit_rows(matrix) if self.normalize else matrix,
+            self._scaled(matrix),
             Y,
             labels,
             *label_costs(self.C, self.propensity, Y),

@@ -1,6 +1,6 @@
 """Any multi-label estimator with a second opinion on its best labels."""
 
-from typing import Any, ClassVar, Protocol, Self
+from typing import ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,6 @@ from labelwood.core.types import CSR, FloatArray
 from labelwood.errors import DataError
 from labelwood.linear.onevsrest import OneVsRestSVM
 from labelwood.linear.tail import TailClassifier
-
-_LEAST = np.finfo(np.float32).min
 
 
 class Reranker(Protocol):
@@ -91,6 +89,7 @@ class RerankedClassifier(LabelEstimator):
         "weight": Real(low=0, high=1),
         "n_candidates": Integer(low=1),
     }
+    _unscored: ClassVar[float] = float(np.finfo(np.float32).min)
     _fitted: ClassVar[FittedAttributes] = {"estimator_": LabelEstimator, "reranker_": object}
 
     estimator_: LabelEstimator
@@ -118,20 +117,6 @@ class RerankedClassifier(LabelEstimator):
         self.reranker_ = clone(reranker, safe=False)
         self.reranker_.fit(matrix, Y)
         return self
-
-    def decision_function(self, X: object) -> Any:
-        """Scores of the candidates, as CSR of shape (n, n_labels).
-
-        After a fit on one class for each point: a dense array, as of any classifier; a class
-        that is no candidate has the least float32.
-        """
-        scores = self._score(self._check_X(X))
-        if self.multilabel_:
-            return scores
-        dense = np.full(scores.shape, _LEAST)
-        rows = np.repeat(np.arange(scores.shape[0]), np.diff(scores.indptr))
-        dense[rows, scores.indices] = scores.data
-        return dense[:, 1] - dense[:, 0] if self.classes_.size == 2 else dense
 
     def _candidates(self, X: CSR) -> TopK:
         """The estimator's best labels with their new scores, still in their old order."""

@@ -17,8 +17,9 @@ from labelwood.core.estimator import FittedAttributes, LabelEstimator
 from labelwood.core.labels import labels_with_points
 from labelwood.core.memory import require_memory
 from labelwood.core.parallel import blocks, parallel
-from labelwood.core.params import N_JOBS, Boolean, Constraints, Integer, OneOf, Real
-from labelwood.core.sparse import CSRArrays, csr_arrays, make_csr, unit_rows
+from labelwood.core.params import N_JOBS, Boolean, Constraints, Instance, Integer, OneOf, Real
+from labelwood.core.propensity import Propensity
+from labelwood.core.sparse import CSRArrays, csr_arrays, make_csr
 from labelwood.core.topk import TopK
 from labelwood.core.types import (
     CSR,
@@ -30,6 +31,7 @@ from labelwood.core.types import (
 )
 from labelwood.errors import DataError
 from labelwood.linear import _tail_kernels as kernels
+from labelwood.linear.workingsets import label_chances
 
 _LABELS = 16  # whose centres are found together
 _PILOTS = 16  # one block of so many tells how large the model will be
@@ -53,6 +55,9 @@ class TailClassifier(LabelEstimator):
     centre : "mean" or "mle"
         The mean of the label's points, or the centre of greatest likelihood given all points,
         those without the label included (a local maximum, found from the mean; slow).
+    propensity : None, "estimate", Propensity or array of shape (n_labels,)
+        "mle": chances that a true label was recorded; None means that all are. "estimate"
+        takes them from the training labels, as `metrics.propensity` does.
     normalize : bool
         Scale every row to unit length first, in `fit` and in prediction.
     prune_below : float
@@ -94,6 +99,7 @@ class TailClassifier(LabelEstimator):
     _constraints: ClassVar[Constraints] = {
         "gamma": Real(above=0, high=1e12),
         "centre": OneOf("mean", "mle"),
+        "propensity": (OneOf("estimate"), Instance("ndarray", "Propensity"), None),
         "normalize": Boolean(),
         "prune_below": Real(low=0),
         "tol": Real(above=0),
@@ -120,6 +126,7 @@ class TailClassifier(LabelEstimator):
         *,
         gamma: float = 30.0,
         centre: str = "mean",
+        propensity: str | DoubleArray | Propensity | None = None,
         normalize: bool = True,
         prune_below: float = 0.0,
         tol: float = 1e-4,
@@ -128,6 +135,7 @@ class TailClassifier(LabelEstimator):
     ) -> None:
         self.gamma = gamma
         self.centre = centre
+        self.propensity = propensity
         self.normalize = normalize
         self.prune_below = prune_below
         self.tol = tol
@@ -145,7 +153,8 @@ class TailClassifier(LabelEstimator):
         matrix, Y = self._begin_fit(X, y)
         labels_with_points(Y)  # says how many have none
         members = sp.csr_array(Y.T)
-        parts = self._find_centres(self._scaled(matrix), members)
+        missed = 1 - label_chances(self.propensity, Y, type(self).__name__)
+        parts = self._find_centres(self._scaled(matrix), members, missed)
         centres = sp.vstack([part.centres for part in parts], format="csr")
         self.centres_indptr_, self.centres_indices_, self.centres_data_ = csr_arrays(centres)
         self.centre_squares_ = np.where(np.diff(members.indptr) > 0, _row_squares(centres), np.inf)
@@ -154,7 +163,7 @@ class TailClassifier(LabelEstimator):
         self._say_why_it_stopped(np.concatenate([part.outcomes for part in parts]))
         return self
 
-    def _find_centres(self, points: CSR, members: CSR) -> list["_Part"]:
+    def _find_centres(self, points: CSR, members: CSR, missed: DoubleArray) -> list["_Part"]:
         """The centres in blocks of labels; row l of `members` lists the points of label l."""
         doubles = points.astype(np.float64)
         columns = sp.csr_array(points.T) if self.centre == "mle" else None
@@ -164,7 +173,7 @@ class TailClassifier(LabelEstimator):
             part = _means(some, doubles)
             if columns is not None:
                 all_points = kernels.Points(csr_arrays(points), csr_arrays(columns), squares)
-                part = _climb(part, some, all_points, self)
+                part = _climb(part, some, all_points, missed[labels.start : labels.stop], self)
             return part._replace(centres=_pruned(part.centres, self.prune_below))
 
         squares = _row_squares(points)
@@ -211,20 +220,31 @@ class TailClassifier(LabelEstimator):
         float32 array of shape (n, k)
             −inf for −1, and for labels that had no point in training.
         """
-        matrix = self._scaled(self._check_X(X))
+        matrix = self._check_X(X)
         asked = self._check_asked(labels, matrix.shape[0])
         # Pairs of a label side by side: its centre is laid out once for all its points.
         order = np.argsort(asked, axis=None, kind="stable")[np.count_nonzero(asked < 0) :]
-        arrays, squares, flat = csr_arrays(matrix), _row_squares(matrix), asked.ravel()
         out = np.full(asked.size, -np.inf, dtype=np.float32)
-        parts = [order[part.start : part.stop] for part in blocks(order.size, _PAIRS)]
-
-        def score(part: PointerArray) -> FloatArray:
-            return self._log_pairs(arrays, squares, part // asked.shape[1], flat[part])
-
-        for part, scores in zip(parts, parallel(score, parts, n_jobs=self.n_jobs), strict=True):
-            out[part] = scores
+        pairs = (order // asked.shape[1], asked.ravel()[order])
+        out[order] = self.log_pairs(matrix, *pairs, n_jobs=self.n_jobs)
         return out.reshape(asked.shape)
+
+    def log_pairs(
+        self, X: CSR, rows: PointerArray, labels: NDArray[np.int32], *, n_jobs: int | None
+    ) -> FloatArray:
+        """The logarithm of P_l(x_i) of each pair of a row and a label; nothing is checked.
+
+        Pairs of a label stand together.
+        """
+        matrix = self._scaled(X)
+        arrays, squares = csr_arrays(matrix), _row_squares(matrix)
+
+        def score(part: range) -> FloatArray:
+            some = slice(part.start, part.stop)
+            return self._log_pairs(arrays, squares, rows[some], labels[some])
+
+        parts = blocks(rows.size, _PAIRS) or [range(0)]
+        return np.concatenate(parallel(score, parts, n_jobs=n_jobs))
 
     def _log_pairs(
         self, X: CSRArrays, squares: DoubleArray, rows: PointerArray, labels: NDArray[np.int32]
@@ -287,9 +307,6 @@ class TailClassifier(LabelEstimator):
             np.pad(scores, beyond, constant_values=-np.inf),
         )
 
-    def _scaled(self, X: CSR) -> CSR:
-        return unit_rows(X) if self.normalize else X
-
     def _check_fitted(self) -> None:
         super()._check_fitted()
         pointers, features = self.centres_indptr_, self.centres_indices_
@@ -328,11 +345,20 @@ def _means(members: CSR, points: CSR) -> _Part:
     return _Part(means, (counts > 0).astype(np.int64), outcomes)
 
 
-def _climb(start: _Part, members: CSR, points: kernels.Points, owner: TailClassifier) -> _Part:
+def _climb(
+    start: _Part, members: CSR, points: kernels.Points, missed: DoubleArray, owner: TailClassifier
+) -> _Part:
     """The likeliest centres uphill from those of `start`."""
-    means, settings = start.centres, (float(owner.gamma), float(owner.tol), int(owner.max_iter))
+    means = start.centres
     indptr, indices, data, n_iter, outcomes = kernels.likeliest_centres(
-        points, csr_arrays(members), csr_arrays(means), means.shape[1], *settings
+        points,
+        csr_arrays(members),
+        csr_arrays(means),
+        means.shape[1],
+        float(owner.gamma),
+        missed,
+        float(owner.tol),
+        int(owner.max_iter),
     )
     return _Part(make_csr(indptr, indices, data, means.shape), n_iter, outcomes)
 

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from labelwood.core.lanes import WIDTH
 from labelwood.core.memory import require_memory
 from labelwood.core.parallel import parallel
-from labelwood.core.propensity import label_propensity
+from labelwood.core.propensity import Propensity
 from labelwood.core.random import kernel_states
 from labelwood.core.sparse import CSRArrays, csr_arrays
 from labelwood.core.types import CSR, AnyArray, DoubleArray, FloatArray, IndexArray
@@ -73,29 +73,40 @@ class _Problem(NamedTuple):
 
 
 def label_costs(
-    C: float | AnyArray, propensity: str | AnyArray | None, Y: CSR, owner: str = "OneVsRestSVM"
+    C: float | AnyArray,
+    propensity: str | AnyArray | Propensity | None,
+    Y: CSR,
+    owner: str = "OneVsRestSVM",
 ) -> tuple[DoubleArray, DoubleArray]:
     """What an error on a positive and on a negative of each label costs: C/p_l and C.
 
     `owner` is the estimator that errors speak of.
     """
+    cost = _checked(owner, "C", C, Y.shape[1])
+    return cost / label_chances(propensity, Y, owner), cost
+
+
+def label_chances(
+    propensity: str | AnyArray | Propensity | None, Y: CSR, owner: str
+) -> DoubleArray:
+    """The chance of each label to be recorded where it is true; "estimate" asks Y."""
     n, n_labels = Y.shape
-    cost = _checked(owner, "C", C, n_labels)
     if propensity is None:
-        return cost, cost
+        return np.ones(n_labels)
     if isinstance(propensity, str):
-        counts = np.bincount(Y.indices, minlength=n_labels)
-        return cost / label_propensity(counts, n, a=0.55, b=1.5), cost
+        propensity = Propensity(np.bincount(Y.indices, minlength=n_labels), n)
     chances = _checked(owner, "propensity", propensity, n_labels)
     if chances.size and chances.max() > 1:
         raise ParameterError(
             f"The 'propensity' parameter of {owner} must hold chances ≤ 1. "
             f"Got {chances.max():g} instead."
         )
-    return cost / chances, cost
+    return chances
 
 
-def _checked(owner: str, name: str, values: float | AnyArray, n_labels: int) -> DoubleArray:
+def _checked(
+    owner: str, name: str, values: float | AnyArray | Propensity, n_labels: int
+) -> DoubleArray:
     array = np.asarray(values)
     if array.ndim == 0 and array.dtype.kind in "biuf":
         array = np.full(n_labels, array)

@@ -1,5 +1,6 @@
 """How good predictions are, and how sure that is."""
 
+from labelwood.core.propensity import Propensity
 from labelwood.metrics.evaluate import evaluate
 from labelwood.metrics.evaluation import Evaluation, Figure
 from labelwood.metrics.hierarchical import any_wrong_loss, closed_sets, hierarchical_f1
@@ -23,6 +24,7 @@ from labelwood.metrics.labelsets import (
 )
 from labelwood.metrics.per_label import PerLabel
 from labelwood.metrics.propensity import check_propensity, propensity
+from labelwood.metrics.sensitivity import Sensitivity
 from labelwood.metrics.topk import (
     RankedHits,
     f1_at_k,
@@ -41,7 +43,9 @@ __all__ = [
     "MatchedSets",
     "PerLabel",
     "PerPoint",
+    "Propensity",
     "RankedHits",
+    "Sensitivity",
     "any_wrong_loss",
     "bernstein_interval",
     "bootstrap_interval",

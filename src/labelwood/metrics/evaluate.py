@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from labelwood.core.params import RANDOM_STATE, Integer, Real, check_parameter
+from labelwood.core.propensity import Propensity
 from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, DoubleArray
 from labelwood.errors import DataError, ParameterError
@@ -20,6 +21,7 @@ from labelwood.metrics.intervals import (
 )
 from labelwood.metrics.labelsets import MatchedSets, matched_sets
 from labelwood.metrics.propensity import check_propensity
+from labelwood.metrics.sensitivity import Sensitivity, sensitivities
 from labelwood.metrics.topk import RankedHits, ranked_hits
 
 if TYPE_CHECKING:
@@ -53,8 +55,9 @@ def evaluate(
         Indicator of the predicted labels: gives F1 (samples, micro, macro), Hamming and
         subset loss; with `propensity` also PS-Hamming; with `taxonomy` hierarchical F1
         and the share of points with any label wrong.
-    propensity : array of shape (n_labels,), optional
-        From `propensity(Y_train)`.
+    propensity : Propensity or array of shape (n_labels,), optional
+        From `propensity(Y_train)`. A `Propensity` also tells how far PSP and PSnDCG depend
+        on its constants, which an array of chances cannot.
     ks : sequence of int
     taxonomy : Taxonomy, optional
     label_names : sequence of str, optional
@@ -88,11 +91,14 @@ def evaluate(
     p = None if propensity is None else check_propensity(propensity, Y.shape[1])
     names = _label_names(label_names, ranking, Y.shape[1])
     metrics: dict[str, PerPoint | float] = {}
+    sensitivity: tuple[Sensitivity, ...] = ()
     shown = labels
     if ranking is not None:
         ks = _check_ks(ks)
         hits = ranked_hits(Y, ranking, ks[-1], p)
         metrics |= _ranking_metrics(hits, ks)
+        if isinstance(propensity, Propensity):
+            sensitivity = tuple(sensitivities(hits, Y, propensity, ks))
         if labels is None:
             ones = np.ones_like(hits.labels, dtype=np.float32)
             shown = TopK(hits.labels, ones).to_csr(Y.shape[1])
@@ -110,6 +116,7 @@ def evaluate(
         n_unlabelled=int(np.count_nonzero(np.diff(Y.indptr) == 0)),
         delta=float(delta),
         per_label=sets.per_label(names, p),
+        sensitivity=sensitivity,
     )
 
 

@@ -1,13 +1,19 @@
 """What `evaluate` found, as a table, as JSON, and by name."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from labelwood.core.propensity import PUBLISHED
 from labelwood.metrics.intervals import Interval
 from labelwood.metrics.per_label import PerLabel
+from labelwood.metrics.sensitivity import Sensitivity
+
+_SENSITIVITY = (
+    f"PSP and PSnDCG with the propensity constants (a, b) published for {', '.join(PUBLISHED)}"
+)
 
 
 @dataclass(frozen=True)
@@ -33,6 +39,9 @@ class Evaluation(Mapping[str, float]):
         Each interval of its own is meant to fail with this probability.
     per_label : PerLabel
         Counts and figures of each label.
+    sensitivity : tuple of Sensitivity
+        PSP and PSnDCG at each k with the published constants of the propensity model; empty
+        without a ranking and where the propensities were not a `Propensity`.
     """
 
     figures: tuple[Figure, ...]
@@ -41,6 +50,7 @@ class Evaluation(Mapping[str, float]):
     n_unlabelled: int
     delta: float
     per_label: PerLabel
+    sensitivity: tuple[Sensitivity, ...] = ()
 
     def __getitem__(self, name: str) -> float:
         return self.figure(name).value
@@ -67,14 +77,12 @@ class Evaluation(Mapping[str, float]):
             f"{self.n_points:,} points{unlabelled}, {self.n_labels:,} labels; "
             f"percent, with {100 * (1 - self.delta):g} % intervals"
         )
-        table = [("", "figure", "guaranteed", "bootstrap")]
-        table += [_cells(figure) for figure in self.figures]
-        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        lines = [
-            f"{name:<{widths[0]}}  " + "  ".join(map(str.rjust, cells, widths[1:]))
-            for name, *cells in table
-        ]
-        return "\n".join([head, *lines])
+        table = [("", "figure", "guaranteed", "bootstrap"), *map(_cells, self.figures)]
+        lines = [head, *_aligned(table)]
+        if self.sensitivity:
+            ranges = [("", "range", "lowest", "highest"), *map(_range_cells, self.sensitivity)]
+            lines += [_SENSITIVITY, *_aligned(ranges)]
+        return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers (shares, not percent) and lists, for JSON."""
@@ -91,6 +99,7 @@ class Evaluation(Mapping[str, float]):
                 }
                 for figure in self.figures
             },
+            "sensitivity": {one.name: dict(one.values) for one in self.sensitivity},
         }
 
     def to_json(self, *, indent: int | None = 2) -> str:
@@ -102,9 +111,20 @@ class Evaluation(Mapping[str, float]):
         self.per_label.write_csv(path)
 
 
+def _aligned(table: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Lines with the first column to the left and the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for name, *cells in table:
+        yield f"{name:<{widths[0]}}  " + "  ".join(map(str.rjust, cells, widths[1:]))
+
+
+def _digits(value: float) -> int:
+    """Decimals of a percentage: four below one percent."""
+    return 4 if 0 < abs(value) < 0.01 else 2
+
+
 def _cells(figure: Figure) -> tuple[str, str, str, str]:
-    """A row of the table; a figure below one percent is shown with four decimals."""
-    digits = 4 if 0 < abs(figure.value) < 0.01 else 2
+    digits = _digits(figure.value)
     value = f"{100 * figure.value:.{digits}f}"
     guaranteed = _bracket(figure.guaranteed, digits)
     if figure.guaranteed and figure.guaranteed.low <= 0 and figure.guaranteed.high >= 1:
@@ -116,3 +136,11 @@ def _bracket(interval: Interval | None, digits: int) -> str:
     if interval is None:
         return "–"
     return f"[{100 * interval.low:.{digits}f}, {100 * interval.high:.{digits}f}]"
+
+
+def _range_cells(one: Sensitivity) -> tuple[str, str, str, str]:
+    """A row of the second table; where all values are equal none is the lowest."""
+    (where_low, low), (where_high, high) = one.lowest, one.highest
+    digits = _digits(low)
+    shown = f"{100 * low:.{digits}f}–{100 * high:.{digits}f}"
+    return (one.name, shown, "–", "–") if low == high else (one.name, shown, where_low, where_high)

@@ -1,18 +1,16 @@
 """How likely a true label is to be in the data at all."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from labelwood.core.labels import indicator
-from labelwood.core.params import Integer, Real, check_parameter
-from labelwood.core.propensity import label_propensity
+from labelwood.core.propensity import Propensity
 from labelwood.core.types import DoubleArray
 from labelwood.errors import DataError
 
 
 def propensity(
     Y: object, a: float = 0.55, b: float = 1.5, *, n_points: int | None = None
-) -> DoubleArray:
+) -> Propensity:
     """The chance that a label which holds for a point was recorded for it.
 
     Jain, Prabhu and Varma (KDD 2016) fitted p_l = 1/(1 + C (N_l + b)^(−a)) with
@@ -34,41 +32,25 @@ def propensity(
 
     Returns
     -------
-    float64 array of shape (n_labels,), values in (0, 1]
+    Propensity
+        For the `propensity` of estimators and of metrics; its `values` are the chances,
+        a float64 array of shape (n_labels,).
 
     Examples
     --------
     >>> Y = [[1, 0]] * 90 + [[0, 1]] * 10
-    >>> propensity(Y).round(3).tolist()
+    >>> propensity(Y).values.round(3).tolist()
     [0.668, 0.391]
-    >>> propensity([90, 10], n_points=100).round(3).tolist()
-    [0.668, 0.391]
+    >>> propensity([90, 10], n_points=100) == propensity(Y)
+    True
     """
-    check_parameter("propensity", "a", a, Real(low=0))
-    check_parameter("propensity", "b", b, Real(above=0))
-    n, counts = _label_counts(Y) if n_points is None else _check_counts(Y, n_points)
-    return label_propensity(counts, n, a, b)
-
-
-def _label_counts(Y: object) -> tuple[int, NDArray[np.int64]]:
+    if n_points is not None:
+        return Propensity(np.asarray(Y), n_points, a, b)
     labels = indicator(Y)
     n, n_labels = labels.shape
     if n == 0:
         raise DataError("Propensities need the labels of at least one point. Got none.")
-    return n, np.bincount(labels.indices, minlength=n_labels)
-
-
-def _check_counts(counts: object, n_points: int) -> tuple[int, NDArray[np.int64]]:
-    check_parameter("propensity", "n_points", n_points, Integer(low=1))
-    values = np.asarray(counts)
-    if values.ndim != 1 or (values.size and values.dtype.kind not in "iu"):
-        raise DataError("With n_points, propensity takes a one-dimensional array of whole numbers.")
-    bad = np.flatnonzero((values < 0) | (values > n_points))
-    if bad.size:
-        raise DataError(
-            f"Label {bad[0]} has the count {values[bad[0]]}, outside 0…{n_points} (n_points)."
-        )
-    return n_points, values.astype(np.int64)
+    return Propensity(np.bincount(labels.indices, minlength=n_labels), n, a, b)
 
 
 def check_propensity(p: object, n_labels: int) -> DoubleArray:

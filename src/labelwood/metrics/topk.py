@@ -5,7 +5,7 @@ labels counts as 0. Equal scores of a sparse matrix are ranked by label index,
 the smaller first; a `TopK` is taken in the order in which it stands.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -111,10 +111,14 @@ def ranked_hits(Y_true: object, pred: TopK | CSR, k: int, propensity: object = N
     require_labels(Y)
     labels = ranked_labels(pred, Y, k)
     relevant = np.diff(Y.indptr).astype(np.int64)
-    if propensity is None:
-        return RankedHits(labels, _found(labels, Y), relevant)
+    hits = RankedHits(labels, _found(labels, Y), relevant)
+    return hits if propensity is None else weighted_hits(hits, Y, propensity)
+
+
+def weighted_hits(hits: RankedHits, Y: CSR, propensity: object) -> RankedHits:
+    """The same hits in the same truth, under other propensities."""
     weights = 1 / check_propensity(propensity, Y.shape[1])
-    return RankedHits(labels, _found(labels, Y), relevant, weights, _best(Y, weights, k))
+    return replace(hits, weights=weights, best=_best(Y, weights, hits.labels.shape[1]))
 
 
 def precision_at_k(Y_true: object, pred: TopK | CSR, k: int) -> float:

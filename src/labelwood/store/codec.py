@@ -2,7 +2,8 @@
 
 JSON values stand for themselves; what JSON lacks is an object with one key that
 starts with `$`: `{"$array": name}`, `{"$csr": …}`, `{"$strings": […]}`,
-`{"$tuple": […]}`, `{"$float": "inf"}`, `{"$taxonomy": …}`, `{"$object": …}`.
+`{"$tuple": […]}`, `{"$float": "inf"}`, `{"$taxonomy": …}`, `{"$propensity": …}`,
+`{"$object": …}`.
 Objects come from the package's own public estimators and from nowhere else, and
 their fitted attributes are set, never executed.
 """
@@ -18,6 +19,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from labelwood.core.params import check_parameters
+from labelwood.core.propensity import Propensity
 from labelwood.core.sparse import check_structure
 from labelwood.data.taxonomy import Taxonomy
 from labelwood.errors import LabelwoodError, ModelError
@@ -50,10 +52,11 @@ class Encoder:
             return value if math.isfinite(value) else {"$float": repr(value)}
         if isinstance(value, np.ndarray):
             return self._encode_array(value, name)
-        if isinstance(value, sp.csr_array):
-            parts = {part: getattr(value, part) for part in ("indptr", "indices", "data")}
+        if sp.issparse(value):  # of any kind; it comes back as a csr_array
+            matrix: Any = sp.csr_array(value)
+            parts = {part: getattr(matrix, part) for part in ("indptr", "indices", "data")}
             names = {part: self._put(array, f"{name}.{part}") for part, array in parts.items()}
-            return {"$csr": {"shape": list(value.shape), **names}}
+            return {"$csr": {"shape": list(matrix.shape), **names}}
         if isinstance(value, tuple):
             return {"$tuple": self.encode(list(value), name)}
         if isinstance(value, list):
@@ -62,6 +65,9 @@ class Encoder:
             return {self._key(key, name): self.encode(value[key], f"{name}.{key}") for key in value}
         if isinstance(value, Taxonomy):
             return {"$taxonomy": value.to_dict()}
+        if isinstance(value, Propensity):
+            parts = {part: getattr(value, part) for part in ("counts", "n_points", "a", "b")}
+            return {"$propensity": self.encode(parts, name)}
         if isinstance(value, BaseEstimator):
             return {"$object": self._encode_object(value, name)}
         raise ModelError(f"{name} is a {type(value).__name__}, which cannot be saved.")
@@ -126,6 +132,7 @@ class Decoder:
             "$csr": self._csr,
             "$tuple": self._tuple,
             "$taxonomy": Taxonomy.from_dict,
+            "$propensity": self._propensity,
             "$object": self._object,
         }.get(mark)
         if reader is None:
@@ -160,6 +167,9 @@ class Decoder:
         matrix = sp.csr_array((data, indices, indptr), shape=(rows, columns))
         check_structure(matrix, content["data"])
         return matrix
+
+    def _propensity(self, content: Any) -> Propensity:
+        return Propensity(**self.decode(content))
 
     def _object(self, content: Any) -> BaseEstimator:
         kind = estimator_class(content["class"])

@@ -141,7 +141,7 @@ def _labeltree(size: _Size) -> Cost:
     """Each row is visited at `beam` leaves and on every level; the clusters have levels too."""
     levels = float(np.log2(max(size.n_labels / 32, 2)))
     vectors = min(256 * size.n_labels, size.n_pairs * size.per_row)
-    work = levels * (3.2e-7 * size.nonzeros + 4.4e-8 * vectors)
+    work = levels * (3.3e-7 * size.nonzeros + 9.2e-8 * vectors)
     per_thread = 8 * size.nonzeros + 4 * WIDTH * (3 * size.n + size.d)
     model = 1.4 * WIDTH * size.kept_features
     scratch = 8 * size.nonzeros + 8 * vectors + size.n_threads * per_thread

@@ -24,7 +24,7 @@ from labelwood.core.params import (
     Real,
     check_parameters,
 )
-from labelwood.core.sparse import unit_rows
+from labelwood.core.propensity import Propensity
 from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, DoubleArray
 from labelwood.errors import DataError
@@ -55,7 +55,7 @@ class LabelTreeClassifier(LabelEstimator):
         Cost of an error. With unit rows the default suits TF-IDF.
     loss : "squared_hinge" or "logistic"
         Of a decision. The logistic loss is slower and wants a larger `C`.
-    propensity : None, "estimate" or array of shape (n_labels,)
+    propensity : None, "estimate", Propensity or array of shape (n_labels,)
         Chances that a true label was recorded, as in `OneVsRestSVM`; an error on a cluster
         costs the mean over the occurrences of its labels.
     hard_negatives : bool
@@ -117,7 +117,7 @@ class LabelTreeClassifier(LabelEstimator):
         "branching": Integer(low=2, high=32),
         "C": (Real(above=0), Instance("ndarray")),
         "loss": OneOf("squared_hinge", "logistic"),
-        "propensity": (OneOf("estimate"), Instance("ndarray"), None),
+        "propensity": (OneOf("estimate"), Instance("ndarray", "Propensity"), None),
         "n_negatives": Integer(low=0),
         "hard_negatives": Boolean(),
         "tol": Real(above=0),
@@ -155,7 +155,7 @@ class LabelTreeClassifier(LabelEstimator):
         branching: int = 16,
         C: float | DoubleArray = 1.0,
         loss: str = "squared_hinge",
-        propensity: str | DoubleArray | None = None,
+        propensity: str | DoubleArray | Propensity | None = None,
         n_negatives: int = 0,
         hard_negatives: bool = True,
         tol: float = 0.3,
@@ -274,9 +274,6 @@ class LabelTreeClassifier(LabelEstimator):
     def _threshold(self) -> float:  # type: ignore[override]
         """The score of a label that is in doubt in one decision and certain in all others."""
         return 0.5 if self.loss == "logistic" else float(np.exp(-1.01))
-
-    def _scaled(self, X: CSR) -> CSR:
-        return unit_rows(X) if self.normalize else X
 
     def _forest(self) -> LabelForest:
         return LabelForest(*(getattr(self, f"{name}_") for name in LabelForest._fields))
