@@ -7,14 +7,20 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks import defaults, growth, scale, taggers
+from benchmarks import defaults, fastxml, growth, scale, taggers
 from benchmarks.harness import ROOT, THREADS, compare
 
 COMPARISONS = {
     "xmc": partial(compare, "xmc"),
     **{data: partial(compare, "taggers", data) for data in taggers.DATA},
 }
-BENCHMARKS = {**COMPARISONS, "defaults": defaults.run, "growth": growth.run, "scale": scale.run}
+BENCHMARKS = {
+    **COMPARISONS,
+    "fastxml": fastxml.run,
+    "defaults": defaults.run,
+    "growth": growth.run,
+    "scale": scale.run,
+}
 
 
 def main() -> None:

@@ -9,8 +9,11 @@ __version__ = "0.1.0"
 # importing labelwood is quick and compiles nothing.
 _HOME = {
     "Dataset": "labelwood.data.dataset",
+    "FastXMLClassifier": "labelwood.trees.fastxml",
     "LabelTreeClassifier": "labelwood.trees.labeltree",
     "OneVsRestSVM": "labelwood.linear.onevsrest",
+    "PfastXMLClassifier": "labelwood.trees.pfastrexml",
+    "PfastreXMLClassifier": "labelwood.trees.pfastrexml",
     "PopularityClassifier": "labelwood.linear.popularity",
     "RerankedClassifier": "labelwood.linear.reranked",
     "Tagger": "labelwood.store.tagger",
@@ -29,7 +32,7 @@ _HOME = {
     "split": "labelwood.data.split",
     "synthetic": "labelwood.data.corpora.synthetic",
 }
-_MODULES = ("data", "errors", "metrics")
+_MODULES = ("data", "errors", "metrics", "studies")
 
 __all__ = ["__version__", *_HOME, *_MODULES]
 
@@ -66,4 +69,7 @@ if TYPE_CHECKING:
     from labelwood.store.tagger import Tagger as Tagger
     from labelwood.trees.choice import choose_learner as choose_learner
     from labelwood.trees.choice import expected_costs as expected_costs
+    from labelwood.trees.fastxml import FastXMLClassifier as FastXMLClassifier
     from labelwood.trees.labeltree import LabelTreeClassifier as LabelTreeClassifier
+    from labelwood.trees.pfastrexml import PfastreXMLClassifier as PfastreXMLClassifier
+    from labelwood.trees.pfastrexml import PfastXMLClassifier as PfastXMLClassifier

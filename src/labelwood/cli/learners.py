@@ -9,8 +9,11 @@ from labelwood.errors import ParameterError
 
 LEARNERS = {
     "auto": ("OneVsRestSVM", "LabelTreeClassifier"),
+    "fastxml": ("FastXMLClassifier",),
     "labeltree": ("LabelTreeClassifier",),
     "onevsrest": ("OneVsRestSVM",),
+    "pfastrexml": ("PfastreXMLClassifier",),
+    "pfastxml": ("PfastXMLClassifier",),
     "popularity": ("PopularityClassifier",),
 }
 

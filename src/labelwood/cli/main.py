@@ -14,6 +14,7 @@ from labelwood.cli.evaluate import evaluate
 from labelwood.cli.info import info
 from labelwood.cli.predict import predict
 from labelwood.cli.source import in_options
+from labelwood.cli.study import study
 from labelwood.cli.train import train
 from labelwood.errors import LabelwoodError
 
@@ -30,6 +31,7 @@ app.command(name="eval")(evaluate)
 app.command()(predict)
 app.command()(info)
 app.command()(convert)
+app.command()(study)
 app.command()(demo)
 
 
