@@ -13,7 +13,7 @@ from benchmarks.harness import PEERS, SHARED_DATA, THREADS, DataMissingError, Fi
 CLAIM = "more accurate than the peers, and faster (Omikuji predicts one by one)"
 LEFT_OUT = {"eurlex57k": ("napkinXC BR",)}  # takes more than ten minutes
 DATA = ("bibtex", "delicious", "eurlex57k", "synthetic")
-_SYNTHETIC_SHAPE = (15_000, 5_000, 4_000)
+SYNTHETIC_SHAPE = (15_000, 5_000, 4_000)
 _ROWS_ALONE = 300
 
 
@@ -27,7 +27,7 @@ def prepare(folder: Path, name: str) -> None:
 
     source = SHARED_DATA / name
     if name == "synthetic":
-        made = synthetic(*_SYNTHETIC_SHAPE, random_state=0)
+        made = synthetic(*SYNTHETIC_SHAPE, random_state=0)
         parts = {"train": made.train, "test": made.test}
     elif source.is_dir():
         parts = {part: load_dataset(source / f"{part}.txt.xz") for part in ("train", "test")}

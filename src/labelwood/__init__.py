@@ -8,6 +8,7 @@ __version__ = "0.1.0"
 # Public names and where they live. They are imported on first use, so that
 # importing labelwood is quick and compiles nothing.
 _HOME = {
+    "BudgetedClassifier": "labelwood.linear.budgeted",
     "Dataset": "labelwood.data.dataset",
     "FastXMLClassifier": "labelwood.trees.fastxml",
     "LabelTreeClassifier": "labelwood.trees.labeltree",
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from labelwood.data.split import split as split
     from labelwood.data.taxonomy import Taxonomy as Taxonomy
     from labelwood.data.text import TextVectorizer as TextVectorizer
+    from labelwood.linear.budgeted import BudgetedClassifier as BudgetedClassifier
     from labelwood.linear.onevsrest import OneVsRestSVM as OneVsRestSVM
     from labelwood.linear.popularity import PopularityClassifier as PopularityClassifier
     from labelwood.linear.reranked import RerankedClassifier as RerankedClassifier

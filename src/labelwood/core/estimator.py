@@ -74,25 +74,7 @@ class LabelEstimator(ClassifierMixin, BaseEstimator):
         return matrix, Y
 
     def _check_X(self, X: object, *, reset: bool = False) -> CSR:
-        if not reset and "n_features_in_" not in vars(self):  # quicker than to ask scikit-learn
-            check_is_fitted(self)
-        if sp.issparse(X):
-            matrix = as_csr(X)  # scikit-learn would follow indices out of bounds
-            if not reset and matrix.shape[0] > 0 and matrix.shape[1] == self.n_features_in_:
-                return matrix  # nothing is left to check, and one row is answered sooner
-            X = matrix
-        try:
-            checked = validate_data(
-                self,
-                X,
-                reset=reset,
-                accept_sparse="csr",
-                dtype=[np.float32, np.float64],
-                ensure_all_finite=False,
-            )
-        except ValueError as error:
-            raise DataError(str(error)) from None
-        return as_csr(checked)
+        return check_features(self, X, reset=reset)
 
     def _scaled(self, X: CSR) -> CSR:
         """Rows of unit length if the parameter `normalize` says so."""
@@ -248,6 +230,29 @@ class LabelEstimator(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_label = True
         return tags
+
+
+def check_features(owner: BaseEstimator, X: object, *, reset: bool = False) -> CSR:
+    """X as CSR; with `reset` the owner takes its width and names from it, else they must fit."""
+    if not reset and "n_features_in_" not in vars(owner):  # quicker than to ask scikit-learn
+        check_is_fitted(owner)
+    if sp.issparse(X):
+        matrix = as_csr(X)  # scikit-learn would follow indices out of bounds
+        if not reset and matrix.shape[0] > 0 and matrix.shape[1] == owner.n_features_in_:
+            return matrix  # nothing is left to check, and one row is answered sooner
+        X = matrix
+    try:
+        checked = validate_data(
+            owner,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float32, np.float64],
+            ensure_all_finite=False,
+        )
+    except ValueError as error:
+        raise DataError(str(error)) from None
+    return as_csr(checked)
 
 
 def _n_bytes(value: object) -> int:

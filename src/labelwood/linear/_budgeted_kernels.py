@@ -1,0 +1,182 @@
+"""Features picked from wide sparse rows: scores of all, and the compact copy of a few.
+
+Every kernel costs one pass over non-zeros, whatever the number of columns.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from labelwood.core.kernel import kernel
+from labelwood.core.sparse import CSRArrays
+from labelwood.core.types import DoubleArray, IndexArray
+
+_FREE = np.uint32(2**32 - 1)  # no column has this number: `csr_arrays` refuses so many
+_ONE = np.uint64(1)
+
+
+class FeatureTable(NamedTuple):
+    """A hash table from features to 0…m−1 (seed 004, §7), free slots marked."""
+
+    keys: IndexArray
+    places: IndexArray
+
+
+@kernel
+def column_scores(X: CSRArrays, residuals: DoubleArray, scores: DoubleArray) -> None:
+    """Add (Σ_i r_i x_ij)² to the score of every column, for every row of `residuals`."""
+    sums = np.empty(scores.size)
+    for v in range(residuals.shape[0]):
+        sums[:] = 0
+        for i in range(residuals.shape[1]):
+            r = residuals[v, i]
+            if r != 0:
+                for p in range(np.uint64(X.indptr[i]), np.uint64(X.indptr[i + 1])):
+                    sums[X.indices[p]] += r * X.data[p]
+        for j in range(scores.size):
+            scores[j] += sums[j] * sums[j]
+
+
+@kernel
+def renumber(indices: IndexArray, numbers: IndexArray) -> tuple[IndexArray, IndexArray]:
+    """The columns that occur, sorted, and every index as its place among them.
+
+    `numbers` holds a zero for each column and is overwritten.
+    """
+    for p in range(indices.size):
+        numbers[indices[p]] = 1
+    n_columns = 0
+    for j in range(numbers.size):
+        n_columns += numbers[j]
+    columns = np.empty(n_columns, dtype=np.uint32)
+    k = 0
+    for j in range(numbers.size):
+        if numbers[j]:
+            columns[k] = j
+            numbers[j] = k
+            k += 1
+    places = np.empty(indices.size, dtype=np.uint32)
+    for p in range(indices.size):
+        places[p] = numbers[indices[p]]
+    return columns, places
+
+
+@kernel
+def feature_table(features: IndexArray) -> FeatureTable:
+    """Hash the features, at most a quarter of the slots being taken."""
+    size = 4
+    while size < 4 * features.size:
+        size *= 2
+    keys = np.full(size, _FREE, dtype=np.uint32)
+    places = np.zeros(size, dtype=np.uint32)
+    mask = np.uint64(size - 1)
+    for k in range(features.size):
+        slot = _first_slot(features[k], mask)
+        while keys[slot] != _FREE:
+            slot = (slot + _ONE) & mask
+        keys[slot] = features[k]
+        places[slot] = k
+    return FeatureTable(keys, places)
+
+
+@kernel
+def _first_slot(feature: np.uint32, mask: np.uint64) -> np.uint64:
+    # Fibonacci hashing: the middle bits of the product depend on all bits of the feature.
+    return ((np.uint64(feature) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32)) & mask
+
+
+@kernel
+def _find(table: FeatureTable, feature: np.uint32, mask: np.uint64) -> np.uint64:
+    """The slot of a feature, or a free one when it is not in the table."""
+    slot = _first_slot(feature, mask)
+    while table.keys[slot] != feature and table.keys[slot] != _FREE:
+        slot = (slot + _ONE) & mask
+    return slot
+
+
+@kernel
+def restrict(X: CSRArrays, table: FeatureTable) -> CSRArrays:
+    """The columns in the table only, renumbered by it."""
+    n = X.indptr.size - 1
+    mask = np.uint64(table.keys.size - 1)
+    indptr = np.zeros(n + 1, dtype=np.int64)
+    for i in range(n):
+        count = 0
+        for p in range(np.uint64(X.indptr[i]), np.uint64(X.indptr[i + 1])):
+            if table.keys[_find(table, X.indices[p], mask)] != _FREE:
+                count += 1
+        indptr[i + 1] = indptr[i] + count
+    indices = np.empty(indptr[n], dtype=np.uint32)
+    data = np.empty(indptr[n], dtype=np.float32)
+    q = 0
+    for i in range(n):
+        for p in range(np.uint64(X.indptr[i]), np.uint64(X.indptr[i + 1])):
+            slot = _find(table, X.indices[p], mask)
+            if table.keys[slot] != _FREE:
+                indices[q] = table.places[slot]
+                data[q] = X.data[p]
+                q += 1
+    return CSRArrays(indptr, indices, data)
+
+
+@kernel
+def decide(
+    X: CSRArrays, table: FeatureTable, coef: DoubleArray, intercepts: DoubleArray
+) -> DoubleArray:
+    """Scores of rows under decisions (n_decisions, m) on the m features of the table."""
+    n = X.indptr.size - 1
+    mask = np.uint64(table.keys.size - 1)
+    scores = np.empty((coef.shape[0], n))
+    for i in range(n):
+        scores[:, i] = intercepts
+        for p in range(np.uint64(X.indptr[i]), np.uint64(X.indptr[i + 1])):
+            slot = _find(table, X.indices[p], mask)
+            if table.keys[slot] != _FREE:
+                for v in range(coef.shape[0]):
+                    scores[v, i] += coef[v, table.places[slot]] * X.data[p]
+    return scores
+
+
+@kernel
+def margins(X: CSRArrays, w: DoubleArray, out: DoubleArray) -> None:
+    """Every row's product with every row of `w`, in `out` of shape (n_problems, n)."""
+    for v in range(w.shape[0]):
+        for i in range(out.shape[1]):
+            total = 0.0
+            for p in range(np.uint64(X.indptr[i]), np.uint64(X.indptr[i + 1])):
+                total += w[v, X.indices[p]] * X.data[p]
+            out[v, i] = total
+
+
+@kernel
+def combine(X: CSRArrays, residuals: DoubleArray, out: DoubleArray) -> None:
+    """Σ_i r_i x_i for every row of `residuals`, in `out` of shape (n_problems, n_columns)."""
+    out[:] = 0
+    for v in range(out.shape[0]):
+        for i in range(residuals.shape[1]):
+            r = residuals[v, i]
+            if r != 0:
+                for p in range(np.uint64(X.indptr[i]), np.uint64(X.indptr[i + 1])):
+                    out[v, X.indices[p]] += r * X.data[p]
+
+
+@kernel
+def saliency(
+    X: CSRArrays, residuals: DoubleArray, costs: DoubleArray, w: DoubleArray
+) -> DoubleArray:
+    """Twice the rise of ½‖w‖² + Σ c_i slack_i² when a weight goes to zero, by its curvature.
+
+    Summed over the problems: Σ_v w_vj² (1 + 2 Σ c_vi x_ij²), over rows of positive slack.
+    """
+    total = np.zeros(w.shape[1])
+    curvature = np.empty(w.shape[1])
+    for v in range(w.shape[0]):
+        curvature[:] = 1
+        for i in range(residuals.shape[1]):
+            if residuals[v, i] != 0:
+                for p in range(np.uint64(X.indptr[i]), np.uint64(X.indptr[i + 1])):
+                    x = np.float64(X.data[p])
+                    curvature[X.indices[p]] += 2.0 * costs[v, i] * x * x
+        for j in range(w.shape[1]):
+            total[j] += w[v, j] * w[v, j] * curvature[j]
+    return total

@@ -1,0 +1,187 @@
+"""The group problem of budgeted decisions: its rows, its worst case, its solutions."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from labelwood.core.memory import require_memory
+from labelwood.core.sparse import CSRArrays, csr_arrays
+from labelwood.core.types import CSR, DoubleArray, IndexArray, PointerArray
+from labelwood.errors import DataError
+from labelwood.linear import _budgeted_kernels as kernels
+from labelwood.linear import _budgeted_master_kernels as master
+from labelwood.linear.l2svm import _row_numbers
+
+_LARGEST = 1e100  # C·Σx², whose square is a number yet
+_NEGLIGIBLE = 1e-9  # a feature's sum that is nothing but rounding, as a share of its largest
+
+
+class Groups(NamedTuple):
+    """The group problem over some planes, solved.
+
+    `union` are the features of all planes, `X` the rows on these alone; see
+    `_budgeted_master_kernels.Problem` for `starts` and `places`. Features are counted among
+    those that occur in the rows.
+    """
+
+    planes: list[IndexArray]
+    starts: PointerArray
+    union: IndexArray
+    places: IndexArray
+    X: CSRArrays
+    weights: DoubleArray
+    intercepts: DoubleArray
+    residuals: DoubleArray
+    value: float
+    curvature: float
+
+    def coef(self) -> DoubleArray:
+        """Weights of the features of `union`, a row for each problem."""
+        return master.collapse(self.weights, self.places, self.union.size)
+
+
+class GroupSolver:
+    """Solves problems that share rows and planes, and counts what that took.
+
+    Attributes
+    ----------
+    features : the columns that occur in the rows
+    n_iter : proximal steps made so far
+    converged : whether all solutions so far met the tolerance `gap`
+    """
+
+    def __init__(
+        self,
+        X: CSR,
+        signs: ArrayLike,
+        costs: ArrayLike,
+        rows: ArrayLike | None,
+        fit_intercept: bool,
+        gap: float,
+        max_iter: int,
+    ) -> None:
+        chosen = _row_numbers(rows, X.shape[0])
+        self.signs, self.costs = _check_problems(signs, costs, chosen.size)
+        matrix = X if rows is None else X[chosen]
+        require_memory(
+            50 * matrix.nnz, f"{matrix.nnz:,} non-zeros", "train on fewer rows or features"
+        )
+        self.X, self.features = _occurring(matrix)
+        values = self.X.data
+        self.largest = max(float(values.max()), -float(values.min())) if values.size else 0.0
+        if self.costs.sum() * self.largest**2 > _LARGEST:
+            raise DataError("C or the values of X are too large; scale them down.")
+        self.fit_intercept = fit_intercept
+        self.gap = gap
+        self.max_iter = max_iter
+        self.n_iter = 0
+        self.converged = True
+
+    def worst_case(self, residuals: DoubleArray, budget: int) -> tuple[IndexArray, float]:
+        """The plane with the greatest Σ_j (Σ_i r_i x_ij)², and that sum (§4.1.1)."""
+        scores = np.zeros(self.features.size)
+        kernels.column_scores(self.X, residuals, scores)
+        rounding = _NEGLIGIBLE * self.largest * np.abs(residuals).sum(axis=1).max()
+        plane = largest(scores, budget, rounding**2)
+        return plane, float(scores[plane].sum())
+
+    def lower_bound(self, residuals: DoubleArray, worst: float) -> float:
+        """What no choice of features can go below, `worst` being the worst case's sum."""
+        return master.lower_bound(residuals, self.costs, worst)
+
+    def no_plane(self) -> Groups:
+        """The best intercepts alone."""
+        shape = self.costs.shape
+        none, starts = np.empty(0, dtype=np.uint32), np.zeros(1, dtype=np.int64)
+        intercepts, residuals = np.zeros(shape[0]), np.empty(shape)
+        problem = self._problem(self.X, none, starts, none)
+        value = master.losses(problem, np.zeros(shape), intercepts, residuals)
+        # Low, as steps raise it faster than they lower it.
+        curvature = max(1e-4 * self.costs.sum() * self.largest**2, np.finfo(float).tiny)
+        weights = np.zeros((shape[0], 0))
+        return Groups(
+            [], starts, none, none, self.X, weights, intercepts, residuals, value, curvature
+        )
+
+    def add(self, before: Groups, plane: IndexArray) -> Groups:
+        """Solve with one more plane, from the solution without it."""
+        planes = [*before.planes, plane]
+        starts = np.append(before.starts, before.starts[-1] + plane.size)
+        union, inverse = np.unique(np.concatenate(planes), return_inverse=True)
+        places = inverse.astype(np.uint32)
+        X = kernels.restrict(self.X, kernels.feature_table(union))
+        problem = self._problem(X, union, starts, places)
+        weights = np.zeros((self.costs.shape[0], places.size))
+        weights[:, : before.places.size] = before.weights
+        intercepts, residuals = before.intercepts.copy(), np.empty(self.costs.shape)
+        solved = master.solve_master(
+            problem, weights, intercepts, residuals, before.curvature, self.gap, self.max_iter
+        )
+        self.n_iter += solved.n_iter
+        self.converged &= solved.value - solved.bound <= max(self.gap, master.FINEST) * solved.value
+        return Groups(
+            planes,
+            starts,
+            union,
+            places,
+            X,
+            solved.weights,
+            intercepts,
+            residuals,
+            solved.value,
+            solved.curvature,
+        )
+
+    def heaviest(self, solved: Groups, budget: int) -> IndexArray:
+        """The `budget` features whose loss would raise the objective most, judged one by one."""
+        rises = kernels.saliency(solved.X, solved.residuals, self.costs, solved.coef())
+        return solved.union[largest(rises, budget, 0.0)]
+
+    def _problem(
+        self, X: CSRArrays, union: IndexArray, starts: PointerArray, places: IndexArray
+    ) -> master.Problem:
+        return master.Problem(
+            X, union.size, self.signs, self.costs, starts, places, self.fit_intercept
+        )
+
+
+def largest(scores: DoubleArray, budget: int, floor: float) -> IndexArray:
+    """The places of the `budget` greatest scores above `floor`, sorted; of equals the first.
+
+    Examples
+    --------
+    >>> largest(np.array([3.0, 1.0, 2.0, 2.0]), 2, 0.0).tolist()
+    [0, 2]
+    """
+    places = np.flatnonzero(scores > floor)
+    if places.size > budget:
+        values = scores[places]
+        least = np.partition(values, -budget)[-budget]
+        above, equal = places[values > least], places[values == least]
+        places = np.sort(np.concatenate([above, equal[: budget - above.size]]))
+    return places.astype(np.uint32)
+
+
+def _check_problems(
+    signs: ArrayLike, costs: ArrayLike, n_rows: int
+) -> tuple[DoubleArray, DoubleArray]:
+    sign = np.asarray(signs, dtype=np.float64)
+    if sign.shape != (n_rows,) or not np.all(np.abs(sign) == 1):
+        raise DataError(f"signs must be +1 or −1 for each of the {n_rows} rows.")
+    cost = np.atleast_2d(np.asarray(costs, dtype=np.float64))
+    if cost.ndim != 2 or cost.shape[1] != n_rows or not np.all((cost >= 0) & np.isfinite(cost)):
+        raise DataError(f"costs must be finite and ≥ 0 for each of the {n_rows} rows.")
+    return sign, np.ascontiguousarray(cost)
+
+
+def _occurring(matrix: CSR) -> tuple[CSRArrays, IndexArray]:
+    """The rows on the columns that occur in them, renumbered, and these columns."""
+    arrays = csr_arrays(matrix)
+    if matrix.nnz < matrix.shape[1] // 32:  # sorting is quicker than a pass over all columns
+        features, inverse = np.unique(arrays.indices, return_inverse=True)
+        places = inverse.astype(np.uint32)
+    else:
+        numbers = np.zeros(matrix.shape[1], dtype=np.uint32)
+        features, places = kernels.renumber(arrays.indices, numbers)
+    return CSRArrays(arrays.indptr, places, arrays.data), features

@@ -1,0 +1,644 @@
+import itertools
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize, minimize_scalar, nnls
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.svm import LinearSVC
+from sklearn.utils.estimator_checks import check_estimator
+
+import labelwood
+from builders import random_csr
+from labelwood.core.sparse import as_csr, csr_arrays
+from labelwood.errors import DataError, LabelwoodWarning, ModelError, ParameterError
+from labelwood.linear._budgeted_kernels import feature_table, restrict, saliency
+from labelwood.linear._budgeted_master_kernels import best_intercept, shrink
+from labelwood.linear.budgeted import BudgetedClassifier
+from labelwood.linear.budgeted_planes import solve_budgeted
+
+
+def noisy_problem(n=60, d=6, seed=0):
+    """Features of both signs, of which the first two matter, and an uneven share of classes."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)).astype(np.float32)
+    X[rng.random((n, d)) < 0.3] = 0
+    signs = np.where(2 * X[:, 0] - X[:, 1] + 0.7 * rng.standard_normal(n) > 0.5, 1.0, -1.0)
+    return X, signs
+
+
+def planted(seed, *, hidden=False, n=3000, n_noise=100_000, n_planted=20):
+    """Binary words: some decide, by unequal weights; a tenth of the classes are wrong.
+
+    With `hidden`, the last two are mostly found together and pull in opposite directions, so
+    that neither tells much alone.
+    """
+    rng = np.random.default_rng(seed)
+    noise = sp.random_array((n, n_noise), density=0.02, format="csr", dtype=np.float32, rng=rng)
+    noise.data[:] = 1
+    words = (rng.random((n, n_planted)) < 0.2).astype(np.float32)
+    if hidden:
+        words[:, -1] = np.where(rng.random(n) < 0.85, words[:, -2], words[:, -1])
+    weights = np.linspace(0.7, 1.3, n_planted) * np.where(np.arange(n_planted) % 2, 1, -1)
+    y = words @ weights + 0.1 * rng.standard_normal(n) > 0
+    y ^= rng.random(n) < 0.1
+    order = rng.permutation(n_noise + n_planted)
+    X = sp.csr_array(sp.hstack([sp.csr_array(words), noise], format="csr")[:, order])
+    return X, y, np.flatnonzero(order < n_planted)
+
+
+def svm_value(X, signs, costs, fit_intercept=True):
+    """The least ½‖w‖² + Σ c max(0, 1 − s(w·x + b))², by L-BFGS, and the (w, b) of it."""
+    X = X.astype(np.float64)
+
+    def objective(wb):
+        b = wb[-1] if fit_intercept else 0.0
+        slack = np.maximum(0, 1 - signs * (X @ wb[:-1] + b))
+        pull = -2 * costs * slack * signs
+        gradient = np.append(wb[:-1] + X.T @ pull, pull.sum() if fit_intercept else 0.0)
+        return 0.5 * wb[:-1] @ wb[:-1] + costs @ slack**2, gradient
+
+    options = {"maxiter": 20_000, "ftol": 1e-15, "gtol": 1e-9}
+    found = minimize(
+        objective, np.zeros(X.shape[1] + 1), jac=True, method="L-BFGS-B", options=options
+    )
+    return float(found.fun), found.x
+
+
+def relaxed_value(X, signs, costs, budget):
+    """The least value over 0 ≤ ρ ≤ 1, Σρ ≤ budget, by SLSQP over ρ and L-BFGS over w."""
+
+    def value(rho):
+        return svm_value(X * np.sqrt(np.maximum(rho, 0)), signs, costs)[0]
+
+    def gradient(rho):
+        scaled = X * np.sqrt(np.maximum(rho, 0))
+        w = svm_value(scaled, signs, costs)[1]
+        slack = np.maximum(0, 1 - signs * (scaled @ w[:-1] + w[-1]))
+        return -0.5 * (X.T @ (2 * costs * slack * signs)) ** 2
+
+    d = X.shape[1]
+    within = {"type": "ineq", "fun": lambda rho: budget - rho.sum(), "jac": lambda rho: -np.ones(d)}
+    found = minimize(
+        value,
+        np.full(d, budget / d),
+        jac=gradient,
+        bounds=[(0, 1)] * d,
+        constraints=[within],
+        method="SLSQP",
+        options={"ftol": 1e-11, "maxiter": 500},
+    )
+    return float(found.fun)
+
+
+# The parts
+
+
+@given(st.lists(st.floats(0, 10), min_size=1, max_size=6), st.floats(0.01, 100), st.integers(1, 3))
+def test_shrinking_is_the_proximal_map_of_the_squared_sum_of_norms(norms, step, n_problems):
+    rng = np.random.default_rng(0)
+    starts = np.arange(0, 2 * len(norms) + 1, 2)
+    u = rng.standard_normal((n_problems, starts[-1]))
+    for h, norm in enumerate(norms):
+        group = u[:, starts[h] : starts[h + 1]]
+        group *= norm / np.linalg.norm(group)
+    # Groups keep their direction; their lengths r ≥ 0 minimise ½‖r − norms‖² + step/2 (Σr)².
+    system = np.vstack([np.eye(len(norms)), np.full(len(norms), np.sqrt(step))])
+    lengths = nnls(system, np.append(norms, 0.0))[0]
+    shrunk = u.copy()
+    total = shrink(shrunk, starts, step)
+    assert total == pytest.approx(lengths.sum(), abs=1e-9)
+    for h, norm in enumerate(norms):
+        part = slice(starts[h], starts[h + 1])
+        scale = lengths[h] / norm if norm else 0.0
+        np.testing.assert_allclose(shrunk[:, part], scale * u[:, part], atol=1e-8)
+
+
+@given(st.integers(0, 10_000), st.floats(-5, 5))
+def test_the_intercept_is_the_best_from_every_start(seed, start):
+    rng = np.random.default_rng(seed)
+    signs = np.where(rng.random(20) < 0.3, 1.0, -1.0)
+    costs, products = rng.random(20) + 0.01, 3 * rng.standard_normal(20)
+
+    def loss(b):
+        return costs @ np.maximum(0, 1 - signs * (products + b)) ** 2
+
+    found = best_intercept(signs, costs, products, start)
+    reference = minimize_scalar(loss, bounds=(-20, 20), method="bounded", options={"xatol": 1e-10})
+    assert loss(found) <= reference.fun + 1e-9
+
+
+@given(st.integers(0, 10_000), st.integers(0, 40))
+def test_the_compact_copy_holds_the_chosen_columns(seed, n_chosen):
+    X = random_csr(12, 60, density=0.3, seed=seed)
+    features = np.sort(np.random.default_rng(seed).permutation(60)[:n_chosen]).astype(np.uint32)
+    indptr, indices, data = restrict(csr_arrays(X), feature_table(features))
+    compact = sp.csr_array((data, indices.astype(np.int32), indptr), shape=(12, n_chosen))
+    np.testing.assert_array_equal(compact.toarray(), X.toarray()[:, features])
+
+
+def test_what_a_weight_is_worth_follows_from_the_curvature():
+    X, signs = noisy_problem(n=20, d=4)
+    rng = np.random.default_rng(0)
+    costs, w = rng.random((2, 20)), rng.standard_normal((2, 4))
+    slack = np.maximum(0, 1 - signs * (w @ X.T))
+    curvature = 1 + 2 * (costs * (slack > 0)) @ X.astype(np.float64) ** 2
+    worth = saliency(csr_arrays(as_csr(X)), costs * slack * signs, costs, w)
+    np.testing.assert_allclose(worth, (w**2 * curvature).sum(axis=0))
+
+
+# The problem solved
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("C", [0.01, 1.0, 50.0])
+def test_one_plane_of_all_features_is_the_support_vector_machine(fit_intercept, C):
+    X, signs = noisy_problem()
+    model = BudgetedClassifier(6, C=C, fit_intercept=fit_intercept, tol=1e-6).fit(X, signs)
+    value, w = svm_value(X, signs, np.full(60, C), fit_intercept)
+    assert model.objective_ == pytest.approx(value, rel=1e-7)
+    np.testing.assert_allclose(model.coef_.toarray()[0], w[:-1], atol=1e-3)
+    np.testing.assert_allclose(model.intercept_, w[-1:] if fit_intercept else 0, atol=1e-3)
+    assert model.margin_ == pytest.approx(1 / np.linalg.norm(w[:-1]), rel=1e-3)
+
+
+def test_one_plane_of_all_features_is_liblinears_solution():
+    X, signs = noisy_problem(n=200)
+    model = BudgetedClassifier(6, C=2.0, fit_intercept=False, tol=1e-6).fit(X, signs)
+    theirs = LinearSVC(C=2.0, fit_intercept=False, dual=False, tol=1e-10, max_iter=100_000)
+    theirs.fit(X.astype(np.float64), signs)
+    np.testing.assert_allclose(model.coef_.toarray(), theirs.coef_, atol=1e-3)
+
+
+@pytest.mark.parametrize(("seed", "budget"), [(0, 1), (1, 2), (2, 3)])
+def test_planes_reach_the_optimum_over_all_scalings_of_features(seed, budget):
+    X, signs = noisy_problem(seed=seed)
+    costs = np.full(60, 0.3)
+    solved = solve_budgeted(as_csr(X), signs, costs, budget=budget, tol=1e-6, max_planes=40)
+    reference = relaxed_value(X.astype(np.float64), signs, costs, budget)
+    assert solved.objective == pytest.approx(reference, rel=2e-5)
+    assert solved.bound == pytest.approx(reference, rel=2e-5)
+
+
+def two_planes(X, signs, costs, planes):
+    """Value of the group problem with Σ_v ½ Σ_h ‖ω_vh‖²/μ_h, by a search over μ."""
+
+    def value(share):
+        scales = np.concatenate(
+            [np.full(len(planes[0]), share), np.full(len(planes[1]), 1 - share)]
+        )
+        both = X[:, np.concatenate(planes)] * np.sqrt(scales)
+        return sum(svm_value(both, signs, cost)[0] for cost in costs)
+
+    options = {"xatol": 1e-7}
+    return minimize_scalar(value, bounds=(0, 1), method="bounded", options=options).fun
+
+
+@pytest.mark.parametrize("n_folds", [1, 3])
+def test_two_planes_solve_the_group_problem_that_folds_share(n_folds):
+    X, signs = noisy_problem(seed=3)
+    folds = np.arange(60) % n_folds
+    costs = np.array(
+        [
+            np.where(folds == v, 0.0, 2.0) if n_folds > 1 else np.full(60, 2.0)
+            for v in range(n_folds)
+        ]
+    )
+    solved = solve_budgeted(as_csr(X), signs, costs, budget=2, tol=1e-7, max_planes=2)
+    assert len(solved.planes) == 2
+    reference = two_planes(X.astype(np.float64), signs, costs, solved.planes)
+    assert solved.objective == pytest.approx(reference, rel=1e-5)
+    assert solved.coef.shape == (n_folds, solved.features.size)
+
+
+def test_the_squared_sum_of_norms_is_not_the_sum_of_squared_norms():
+    X, signs = noisy_problem(seed=3)
+    costs = np.full((1, 60), 2.0)
+    solved = solve_budgeted(as_csr(X), signs, costs, budget=2, tol=1e-7, max_planes=2)
+    both = X[:, np.concatenate(solved.planes)]
+    assert solved.objective > 1.001 * svm_value(both, signs, costs[0])[0]
+
+
+def test_the_first_plane_holds_the_largest_differences_of_class_means():
+    X, signs = noisy_problem(n=80, d=30, seed=1)
+    solved = solve_budgeted(as_csr(X), signs, np.ones(80), budget=4, max_planes=1)
+    difference = X[signs > 0].mean(axis=0) - X[signs < 0].mean(axis=0)
+    assert solved.planes[0].tolist() == np.sort(np.argsort(-np.abs(difference))[:4]).tolist()
+
+
+def test_the_second_plane_holds_the_largest_sums_of_dual_variables():
+    X, signs = noisy_problem(n=80, d=30, seed=1)
+    one = solve_budgeted(as_csr(X), signs, np.ones(80), budget=3, max_planes=1, tol=1e-8)
+    two = solve_budgeted(as_csr(X), signs, np.ones(80), budget=3, max_planes=2, tol=1e-8)
+    margins = signs * (X[:, one.features] @ one.coef[0] + one.intercepts[0])
+    alpha = 2 * np.maximum(0, 1 - margins)
+    sums = np.abs(X.T @ (alpha * signs))
+    assert alpha @ signs == pytest.approx(0, abs=1e-9)
+    assert two.planes[1].tolist() == np.sort(np.argsort(-sums)[:3]).tolist()
+
+
+def test_folds_share_the_plane_of_the_greatest_sum_of_their_objectives():
+    X, signs = noisy_problem(n=90, d=20, seed=2)
+    folds = np.arange(90) % 3
+    costs = (folds != np.arange(3)[:, None]).astype(float)
+    solved = solve_budgeted(as_csr(X), signs, costs, budget=5, max_planes=1)
+    scores = np.zeros(20)
+    for cost in costs:
+        alpha = cost * (1 - signs * (cost @ signs) / cost.sum())
+        scores += (X.T @ (alpha * signs)) ** 2
+    assert solved.planes[0].tolist() == np.sort(np.argsort(-scores)[:5]).tolist()
+
+
+def test_folds_keep_to_one_budget_together():
+    X, signs = noisy_problem(n=90, d=20, seed=2)
+    costs = 3.0 * (np.arange(90) % 3 != np.arange(3)[:, None])
+    solved = solve_budgeted(as_csr(X), signs, costs, budget=4, strict=True, tol=1e-5)
+    assert solved.features.size == 4
+    values = [svm_value(X[:, solved.features], signs, cost)[0] for cost in costs]
+    assert solved.objective == pytest.approx(sum(values), rel=1e-5)
+
+
+def test_equal_problems_have_the_solution_of_one():
+    X, signs = noisy_problem(n=60, d=20, seed=2)
+    one = solve_budgeted(as_csr(X), signs, np.ones(60), budget=3, tol=1e-8, max_planes=3)
+    three = solve_budgeted(as_csr(X), signs, np.ones((3, 60)), budget=3, tol=1e-8, max_planes=3)
+    assert three.objective == pytest.approx(3 * one.objective, rel=1e-7)
+    for coef in three.coef:
+        np.testing.assert_allclose(coef, one.coef[0], atol=1e-4)
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 10_000), st.integers(1, 4), st.floats(0.01, 10))
+def test_the_objective_falls_and_the_bound_holds_for_every_subset(seed, budget, C):
+    X, signs = noisy_problem(n=40, d=5, seed=seed)
+    if abs(signs.sum()) == signs.size:
+        return
+    model = BudgetedClassifier(budget, C=C, tol=1e-4).fit(X, signs)
+    trace = model.objective_trace_
+    assert np.all(np.diff(trace) <= 0)
+    subsets = itertools.combinations(range(5), budget)
+    best = min(svm_value(X[:, chosen], signs, np.full(40, C))[0] for chosen in subsets)
+    assert model.lower_bound_ <= best * (1 + 1e-7)
+    assert model.lower_bound_ <= trace[-1]
+    assert model.objective_ >= best * (1 - 1e-7)
+    assert model.selected_features_.size <= budget
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_where_the_budget_holds_all_features_it_is_the_best_subset(seed):
+    X, signs = noisy_problem(d=4, seed=seed)
+    subsets = [s for size in range(1, 5) for s in itertools.combinations(range(4), size)]
+    best = min(svm_value(X[:, chosen], signs, np.ones(60))[0] for chosen in subsets)
+    model = BudgetedClassifier(4, tol=1e-6).fit(X, signs)
+    assert model.objective_ == pytest.approx(best, rel=1e-6)
+    assert model.lower_bound_ == pytest.approx(best, rel=1e-6)
+
+
+def test_planes_add_up_to_the_weights():
+    X, signs = noisy_problem(n=100, d=40)
+    model = BudgetedClassifier(3, max_planes=4, strict=False).fit(X, signs)
+    assert model.planes_.shape == (len(model.objective_trace_) - 1, 40)
+    assert np.all(np.diff(model.planes_.indptr) == 3)
+    np.testing.assert_allclose(model.planes_.sum(axis=0), model.coef_.toarray()[0], atol=1e-12)
+    np.testing.assert_array_equal(model.selected_features_, np.flatnonzero(model.coef_.toarray()))
+    expected = X.astype(np.float64) @ model.coef_.toarray()[0] + model.intercept_[0]
+    np.testing.assert_allclose(model.decision_function(X), expected, rtol=1e-9, atol=1e-12)
+
+
+def test_a_row_subset_gives_what_the_subset_alone_gives():
+    X, signs = noisy_problem(n=100, d=40)
+    rows = np.arange(3, 90, 2)
+    part = solve_budgeted(as_csr(X), signs[rows], np.ones(rows.size), budget=3, rows=rows)
+    alone = solve_budgeted(as_csr(X[rows]), signs[rows], np.ones(rows.size), budget=3)
+    np.testing.assert_array_equal(part.features, alone.features)
+    np.testing.assert_array_equal(part.coef, alone.coef)
+
+
+def test_few_nonzeros_among_very_many_columns_are_the_same_problem():
+    X, signs = noisy_problem(n=50, d=8)
+    narrow = as_csr(X)
+    columns = np.sort(np.random.default_rng(0).choice(2**31 - 10, 8, replace=False))
+    places = columns[narrow.indices].astype(np.int32)
+    wide = sp.csr_array((narrow.data, places, narrow.indptr), shape=(50, 2**31 - 10))
+    here = solve_budgeted(narrow, signs, np.ones(50), budget=2)
+    there = solve_budgeted(wide, signs, np.ones(50), budget=2)
+    np.testing.assert_array_equal(there.features, columns[here.features])
+    np.testing.assert_array_equal(there.coef, here.coef)
+
+
+# What stops it
+
+
+def test_the_reason_of_stopping_is_told():
+    X, signs = noisy_problem(n=100, d=40)
+    limited = BudgetedClassifier(2, max_planes=1).fit(X, signs)
+    assert limited.stop_reason_ == "limit of planes"
+    loose = BudgetedClassifier(2, max_planes=50, tol=0.05).fit(X, signs)
+    assert "lowers the objective by less than tol" in loose.stop_reason_
+    exact = BudgetedClassifier(40, tol=1e-6).fit(X, signs)
+    assert exact.stop_reason_ == "no plane lowers the objective by more than tol"
+    assert exact.objective_ - exact.lower_bound_ <= 1e-6 * exact.objective_
+
+
+def test_running_out_of_steps_is_not_called_convergence():
+    X, signs = noisy_problem(n=100, d=40)
+    with pytest.warns(ConvergenceWarning, match=r"iteration limit; raise max_iter \(now 1\)"):
+        model = BudgetedClassifier(20, C=10, max_iter=1, max_planes=1).fit(X, signs)
+    assert model.stop_reason_.startswith("iteration limit")
+    assert model.n_iter_ == 1
+
+
+def test_a_strict_fit_keeps_to_the_budget_and_is_no_worse_than_one_plane():
+    X, signs = noisy_problem(n=100, d=40)
+    loose = BudgetedClassifier(3, C=5, strict=False).fit(X, signs)
+    strict = BudgetedClassifier(3, C=5).fit(X, signs)
+    chosen = strict.selected_features_
+    assert loose.selected_features_.size > 3
+    assert chosen.size == 3
+    assert strict.objective_ == pytest.approx(
+        svm_value(X[:, chosen], signs, np.full(100, 5.0))[0], rel=1e-3
+    )
+    assert loose.objective_ < strict.objective_ <= strict.objective_trace_[1]
+    np.testing.assert_array_equal(strict.planes_.toarray(), loose.planes_.toarray())
+
+
+def test_a_strict_fit_mostly_finds_the_best_subset():
+    found = 0
+    for seed in range(12):
+        X, signs = noisy_problem(d=6, seed=seed)
+        X += 0.7 * np.roll(X, 1, axis=1)
+        subsets = itertools.combinations(range(6), 2)
+        best = min(svm_value(X[:, chosen], signs, np.ones(60))[0] for chosen in subsets)
+        found += BudgetedClassifier(2).fit(X, signs).objective_ < 1.002 * best
+    assert found >= 9
+
+
+# Odd input
+
+
+@pytest.mark.parametrize("budget", [0, -3, 2.5, None])
+def test_a_budget_below_one_is_refused(budget):
+    with pytest.raises(ParameterError, match=r"'budget' parameter .* must be an int ≥ 1"):
+        BudgetedClassifier(budget).fit([[1.0], [2.0]], [0, 1])
+
+
+def test_a_budget_above_the_number_of_features_is_said_once():
+    X, signs = noisy_problem(d=4)
+    with pytest.warns(LabelwoodWarning, match=r"budget=9 .* features \(4\)") as told:
+        model = BudgetedClassifier(9, tol=1e-6).fit(X, signs)
+    assert len(told) == 1
+    all_of_them = BudgetedClassifier(4, tol=1e-6).fit(X, signs)
+    np.testing.assert_array_equal(model.coef_.toarray(), all_of_them.coef_.toarray())
+
+
+@pytest.mark.parametrize(
+    ("y", "weights", "message"),
+    [
+        ([1, 1, 1], None, "y holds one class"),
+        ([1, 0, 1], [1, 0, 2], r"one class \(of positive weight\)"),
+        ([0, 1, 2], None, "Only binary classification is supported"),
+        ([[0, 1], [1, 1], [0, 0]], None, "Only binary .* multilabel-indicator"),
+        ([0, 1], None, "X has 3 rows and y has 2"),
+        ([0, 1, 1], [1, -1, 1], "Negative values in data passed to `sample_weight`"),
+        (None, None, "requires y to be passed"),
+    ],
+)
+def test_classes_and_weights_that_cannot_be_used_are_refused(y, weights, message):
+    with pytest.raises(DataError, match=message):
+        BudgetedClassifier(1).fit([[1.0], [2.0], [3.0]], y, sample_weight=weights)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_values_that_are_no_numbers_are_refused(value):
+    X, signs = noisy_problem()
+    X[7, 2] = value
+    with pytest.raises(DataError, match=r"X contains .* \(row 7, column 2\)"):
+        BudgetedClassifier(2).fit(X, signs)
+    model = BudgetedClassifier(2).fit(noisy_problem()[0], signs)
+    with pytest.raises(DataError, match=r"X contains .* \(row 7, column 2\)"):
+        model.predict(X)
+
+
+def test_rows_without_a_feature_pull_on_the_intercept_alone():
+    X, signs = noisy_problem()
+    X[:20] = 0
+    model = BudgetedClassifier(6, tol=1e-6).fit(X, signs)
+    value, w = svm_value(X, signs, np.ones(60))
+    assert model.objective_ == pytest.approx(value, rel=1e-6)
+    np.testing.assert_allclose(model.decision_function(X[:1]), w[-1], atol=1e-3)
+
+
+def test_constant_features_are_never_chosen():
+    X, signs = noisy_problem()
+    X[:, 3] = 100.0
+    model = BudgetedClassifier(6, tol=1e-6).fit(X, signs)
+    assert 3 not in model.selected_features_
+    assert 3 not in model.planes_.indices
+
+
+@pytest.mark.parametrize("value", [0.0, 5.0])
+def test_features_that_tell_nothing_give_the_commoner_class(value):
+    model = BudgetedClassifier(2).fit(np.full((5, 2), value), [0, 1, 1, 0, 1])
+    assert model.selected_features_.size == 0
+    assert model.planes_.shape == (0, 2)
+    assert model.margin_ == np.inf
+    assert model.predict([[1, 2]]).tolist() == [1]
+
+
+def test_a_weak_first_plane_is_kept():
+    X, signs = noisy_problem()
+    model = BudgetedClassifier(2, C=1e-6).fit(X, signs)
+    assert 1 - model.objective_trace_[1] / model.objective_trace_[0] < model.tol
+    assert model.selected_features_.size == 2
+
+
+def test_weights_count_as_repetitions():
+    X, signs = noisy_problem(n=40, d=12)
+    times = np.random.default_rng(0).integers(0, 4, 40)
+    weighted = BudgetedClassifier(3, tol=1e-6).fit(X, signs, sample_weight=times)
+    repeated = BudgetedClassifier(3, tol=1e-6).fit(X.repeat(times, axis=0), signs.repeat(times))
+    np.testing.assert_array_equal(weighted.planes_.indices, repeated.planes_.indices)
+    assert weighted.objective_ == pytest.approx(repeated.objective_, rel=1e-6)
+    np.testing.assert_allclose(
+        weighted.coef_.toarray(), repeated.coef_.toarray(), rtol=1e-3, atol=1e-4
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"signs": [1, 0]}, "signs must be"),
+        ({"costs": [1, np.nan]}, "costs must be"),
+        ({"costs": [1, -1]}, "costs must be"),
+        ({"costs": [[[1, 1]]]}, "costs must be"),
+        ({"rows": [0, 5]}, "rows must be numbers"),
+        ({"costs": [1e101, 1]}, "too large; scale them down"),
+    ],
+)
+def test_bad_problems_are_refused(arguments, message):
+    given = {"signs": [1, -1], "costs": [1, 1], "budget": 1, **arguments}
+    with pytest.raises(DataError, match=message):
+        solve_budgeted(as_csr([[1, 0], [0, 1]]), **given)
+
+
+# The contract
+
+
+def test_it_keeps_scikit_learns_contract():
+    check_estimator(BudgetedClassifier(1), on_skip=None)
+
+
+@pytest.mark.filterwarnings("ignore:budget=10 is above")
+def test_it_keeps_scikit_learns_contract_with_several_features():
+    check_estimator(BudgetedClassifier(), on_skip=None)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda X: X.astype(np.float64),
+        sp.csr_matrix,
+        sp.csc_array,
+        lambda X: X.toarray(),
+        lambda X: sp.csr_array(
+            (X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)), shape=X.shape
+        ),
+    ],
+    ids=["float64", "matrix", "columns", "dense", "int64 indices"],
+)
+def test_every_form_of_the_features_gives_the_same_model(form):
+    X, signs = random_csr(80, 30, density=0.3), noisy_problem(n=80)[1]
+    reference = BudgetedClassifier(3).fit(X, signs)
+    other = BudgetedClassifier(3).fit(form(X), signs)
+    np.testing.assert_array_equal(other.coef_.toarray(), reference.coef_.toarray())
+    scores = other.decision_function(form(X))
+    np.testing.assert_array_equal(scores, reference.decision_function(X))
+
+
+def test_read_only_input_is_enough_and_stays_as_it_is():
+    X, signs = random_csr(80, 30, density=0.3), noisy_problem(n=80)[1]
+    weights = np.ones(80)
+    for part in (X.data, X.indices, X.indptr, signs, weights):
+        part.setflags(write=False)
+    model = BudgetedClassifier(3).fit(X, signs, sample_weight=weights)
+    assert model.predict(X).shape == (80,)
+
+
+def test_names_of_columns_name_the_selected_features():
+    pa = pytest.importorskip("pyarrow")
+    X, signs = noisy_problem(n=300, d=3)
+    table = pa.table({name: X[:, j] for j, name in enumerate(["height", "age", "shoe"])})
+    model = BudgetedClassifier(2, max_planes=1).fit(table, signs)
+    assert model.selected_names_.tolist() == ["height", "age"]
+    assert BudgetedClassifier(2, max_planes=1).fit(X, signs).selected_names_.tolist() == [
+        "x0",
+        "x1",
+    ]
+
+
+@pytest.fixture
+def storable(monkeypatch):
+    monkeypatch.setitem(labelwood._HOME, "BudgetedClassifier", "labelwood.linear.budgeted")
+
+
+@pytest.mark.usefixtures("storable")
+def test_a_saved_model_is_the_same(tmp_path):
+    X, signs = noisy_problem(n=80, d=20)
+    y = np.where(signs > 0, "yes", "no")
+    model = BudgetedClassifier(3).fit(X, y)
+    labelwood.save(model, tmp_path / "model")
+    loaded = labelwood.load(tmp_path / "model")
+    assert loaded.get_params() == model.get_params()
+    for name, value in vars(model).items():
+        other = getattr(loaded, name)
+        if sp.issparse(value):
+            value, other = value.toarray(), other.toarray()
+        np.testing.assert_array_equal(other, value)
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+
+
+@pytest.mark.usefixtures("storable")
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"intercept_": np.zeros(2)},
+        {"coef_": sp.csr_array((1, 3))},
+        {"coef_": np.zeros((1, 6))},
+        {"planes_": sp.csr_array((1, 7))},
+        {"classes_": np.arange(3)},
+        {"stop_reason_": 1},
+    ],
+)
+def test_damaged_models_are_refused(tmp_path, damage):
+    model = BudgetedClassifier(3).fit(*noisy_problem())
+    for name, value in damage.items():
+        setattr(model, name, value)
+    labelwood.save(model, tmp_path / "model")
+    with pytest.raises(ModelError, match="not a valid labelwood model"):
+        labelwood.load(tmp_path / "model")
+
+
+def test_a_second_fit_starts_anew():
+    X, signs = noisy_problem(n=80, d=20)
+    model = BudgetedClassifier(3).fit(X[:, :5], -signs)
+    again = model.fit(X, signs)
+    fresh = clone(model).fit(X, signs)
+    np.testing.assert_array_equal(again.coef_.toarray(), fresh.coef_.toarray())
+
+
+# What it is for
+
+
+def test_it_finds_planted_features_among_noise():
+    X, y, features = planted(0)
+    model = BudgetedClassifier(20).fit(X, y)
+    assert model.selected_features_.tolist() == features.tolist()
+
+
+def test_later_planes_find_features_that_tell_nothing_alone():
+    X, y, features = planted(0, hidden=True)
+    model = BudgetedClassifier(20, C=0.01).fit(X, y)
+    assert set(model.planes_[[0]].indices) != set(features)
+    assert model.selected_features_.tolist() == features.tolist()
+
+
+@pytest.mark.slow
+def test_it_finds_exactly_the_planted_features_in_nearly_every_draw():
+    exact = 0
+    for seed in range(20):
+        X, y, features = planted(seed)
+        chosen = BudgetedClassifier(20).fit(X, y).selected_features_
+        exact += chosen.tolist() == features.tolist()
+    assert exact >= 19
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*penalty:FutureWarning", "ignore:.*penalty:UserWarning")
+@pytest.mark.parametrize("seed", range(5))
+def test_tuned_l1_logistic_keeps_more_than_twice_the_planted_features(seed):
+    X, y, features = planted(seed)
+    logistic = LogisticRegression(penalty="l1", solver="liblinear", tol=1e-3)
+    grid = {"C": [0.05, 0.1, 0.16, 0.25]}
+    tuned = GridSearchCV(logistic, grid, cv=3, scoring="neg_log_loss").fit(X, y)
+    assert np.count_nonzero(tuned.best_estimator_.coef_) > 2 * features.size
+
+
+@pytest.mark.slow
+def test_sixteen_million_columns_are_a_normal_input():
+    rng = np.random.default_rng(0)
+    n, width, per_row = 20_000, 16_609_143, 300
+    columns = rng.integers(0, width, (n, per_row)).astype(np.int32)
+    features = np.sort(rng.choice(width, 50, replace=False))
+    there = rng.random((n, 50)) < 0.1
+    columns[:, :50] = np.where(there, features, columns[:, :50])
+    y = there @ np.where(np.arange(50) % 2, 1, -1) + 0.3 * rng.standard_normal(n) > 0
+    indptr = np.arange(n + 1) * per_row
+    data = np.ones(n * per_row, dtype=np.float32)
+    X = sp.csr_array((data, columns.ravel(), indptr), shape=(n, width))
+    model = BudgetedClassifier(50).fit(X, y)
+    assert model.selected_features_.tolist() == features.tolist()

@@ -1,0 +1,115 @@
+"""Every public classifier of one class for each point goes through the same checks."""
+
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import ClassifierMixin, clone
+from sklearn.utils.estimator_checks import check_estimator
+
+import labelwood
+from builders import random_csr
+from labelwood.core.estimator import LabelEstimator
+from labelwood.errors import DataError, LabelwoodWarning
+from test_contract import PUBLIC, fitted_bytes, with_jobs
+
+CLASSIFIERS = [
+    one
+    for one in PUBLIC
+    if isinstance(one, type)
+    and issubclass(one, ClassifierMixin)
+    and not issubclass(one, LabelEstimator)
+]
+
+
+@pytest.fixture(params=CLASSIFIERS, ids=lambda one: one.__name__)
+def classifier(request):
+    """A small instance of every classifier, seeded where it takes a seed."""
+    model = request.param(budget=3)
+    seed = {"random_state": 0} if "random_state" in model.get_params() else {}
+    return model.set_params(**seed)
+
+
+def problem(n=150, d=8):
+    X = random_csr(n, d, density=0.5)
+    y = np.where(X[:, [0]].toarray().ravel() > X[:, [1]].toarray().ravel(), "yes", "no")
+    return X, y
+
+
+def test_the_budgeted_ones_are_found():
+    assert "BudgetedClassifier" in {one.__name__ for one in CLASSIFIERS}
+
+
+def test_it_keeps_scikit_learns_contract(classifier):
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "budget=3 is above", LabelwoodWarning)
+        check_estimator(classifier, on_skip=None)
+
+
+def test_it_is_the_same_for_every_number_of_threads(classifier):
+    X, y = problem()
+    one, two = (with_jobs(clone(classifier), n).fit(X, y) for n in (1, 2))
+    assert fitted_bytes(one) == fitted_bytes(two)
+    assert np.array_equal(one.predict(X), two.predict(X))
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda X: X.astype(np.float64),
+        lambda X: sp.csc_matrix(X),
+        lambda X: X.toarray(),
+        lambda X: sp.csr_array(
+            (X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)), shape=X.shape
+        ),
+    ],
+    ids=["float64", "matrix", "dense", "int64 indices"],
+)
+def test_every_form_of_the_features_gives_the_same_model(classifier, form):
+    X, y = problem()
+    reference = clone(classifier).fit(X, y).predict(X)
+    assert np.array_equal(clone(classifier).fit(form(X), y).predict(form(X)), reference)
+    assert np.mean(reference == y) > 0.8
+
+
+def test_read_only_input_is_enough(classifier):
+    X, y = problem()
+    for part in (X.data, X.indices, X.indptr, y):
+        part.setflags(write=False)
+    assert clone(classifier).fit(X, y).predict(X).shape == y.shape
+
+
+def test_bad_input_gets_one_clear_line(classifier):
+    X, y = problem(30)
+    model = clone(classifier).fit(X, y)
+    with pytest.raises(ValueError, match=r"features, but .* is expecting"):
+        model.predict(X[:, :2])
+    with pytest.raises(DataError, match="X has 30 rows and y has 29"):
+        clone(classifier).fit(X, y[:-1])
+    with pytest.raises(DataError, match="minimum of 1 is required"):
+        model.predict(X[:0])
+    broken = X.copy()
+    broken.data[0] = np.nan
+    with pytest.raises(DataError, match=r"X contains NaN \(row 0"):
+        clone(classifier).fit(broken, y)
+
+
+def test_a_saved_model_predicts_the_same_in_a_fresh_process(classifier, tmp_path):
+    X, y = problem()
+    model = clone(classifier).fit(X, y)
+    labelwood.save(model, tmp_path / "model")
+    sp.save_npz(tmp_path / "X.npz", X)
+    code = (
+        "import sys, labelwood, scipy.sparse as sp\n"
+        "model = labelwood.load(sys.argv[1])\n"
+        "print(*model.predict(sp.load_npz(sys.argv[2])))\n"
+    )
+    arguments = [sys.executable, "-c", code, str(tmp_path / "model"), str(tmp_path / "X.npz")]
+    answer = subprocess.run(arguments, capture_output=True, text=True, check=True)
+    assert answer.stdout.split() == model.predict(X).tolist()
+    loaded = labelwood.load(tmp_path / "model")
+    assert loaded.get_params() == model.get_params()
+    assert fitted_bytes(loaded) == fitted_bytes(model)
