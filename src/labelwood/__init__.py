@@ -8,6 +8,7 @@ __version__ = "0.1.0"
 # Public names and where they live. They are imported on first use, so that
 # importing labelwood is quick and compiles nothing.
 _HOME = {
+    "AnnotationTreeClassifier": "labelwood.trees.annotation",
     "BudgetedClassifier": "labelwood.linear.budgeted",
     "Dataset": "labelwood.data.dataset",
     "FastXMLClassifier": "labelwood.trees.fastxml",
@@ -16,6 +17,7 @@ _HOME = {
     "PfastXMLClassifier": "labelwood.trees.pfastrexml",
     "PfastreXMLClassifier": "labelwood.trees.pfastrexml",
     "PopularityClassifier": "labelwood.linear.popularity",
+    "PowersetTreeClassifier": "labelwood.trees.powerset",
     "RerankedClassifier": "labelwood.linear.reranked",
     "Tagger": "labelwood.store.tagger",
     "TailClassifier": "labelwood.linear.tail",
@@ -69,9 +71,11 @@ if TYPE_CHECKING:
     from labelwood.store.store import load as load
     from labelwood.store.store import save as save
     from labelwood.store.tagger import Tagger as Tagger
+    from labelwood.trees.annotation import AnnotationTreeClassifier as AnnotationTreeClassifier
     from labelwood.trees.choice import choose_learner as choose_learner
     from labelwood.trees.choice import expected_costs as expected_costs
     from labelwood.trees.fastxml import FastXMLClassifier as FastXMLClassifier
     from labelwood.trees.labeltree import LabelTreeClassifier as LabelTreeClassifier
     from labelwood.trees.pfastrexml import PfastreXMLClassifier as PfastreXMLClassifier
     from labelwood.trees.pfastrexml import PfastXMLClassifier as PfastXMLClassifier
+    from labelwood.trees.powerset import PowersetTreeClassifier as PowersetTreeClassifier

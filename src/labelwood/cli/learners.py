@@ -8,6 +8,7 @@ from labelwood.core.params import parse_parameter
 from labelwood.errors import ParameterError
 
 LEARNERS = {
+    "annotationtree": ("AnnotationTreeClassifier",),
     "auto": ("OneVsRestSVM", "LabelTreeClassifier"),
     "fastxml": ("FastXMLClassifier",),
     "labeltree": ("LabelTreeClassifier",),
@@ -15,6 +16,7 @@ LEARNERS = {
     "pfastrexml": ("PfastreXMLClassifier",),
     "pfastxml": ("PfastXMLClassifier",),
     "popularity": ("PopularityClassifier",),
+    "powersettree": ("PowersetTreeClassifier",),
 }
 
 

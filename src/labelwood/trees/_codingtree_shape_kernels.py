@@ -1,0 +1,216 @@
+"""Shapes of the trees that code label sets, and the numbering of their nodes."""
+
+import heapq
+
+import numpy as np
+
+from labelwood.core.kernel import kernel
+from labelwood.core.sparse import CSRArrays
+from labelwood.core.types import PointerArray
+
+
+@kernel
+def huffman(counts: PointerArray) -> tuple[PointerArray, PointerArray, int]:
+    """The children of each inner node of a Huffman tree, and its root.
+
+    Sets and inner nodes wait in two queues, both with growing counts; of equal ones sets come
+    first, in their order, and then nodes as they were made: equal counts so pair neighbours.
+    """
+    n = counts.size
+    sets = np.argsort(counts, kind="mergesort")
+    positive, negative = np.empty(n - 1, dtype=np.int64), np.empty(n - 1, dtype=np.int64)
+    total = np.empty(n - 1, dtype=np.int64)
+    pair = np.empty(2, dtype=np.int64)
+    next_set, next_node = 0, 0
+    for made in range(n - 1):
+        total[made] = 0
+        for k in range(2):
+            if next_set < n and (next_node == made or counts[sets[next_set]] <= total[next_node]):
+                pair[k] = sets[next_set]
+                total[made] += counts[sets[next_set]]
+                next_set += 1
+            else:
+                pair[k] = n + next_node
+                total[made] += total[next_node]
+                next_node += 1
+        positive[made], negative[made] = pair
+    return positive, negative, 2 * n - 2
+
+
+@kernel
+def _bring_forward(
+    sets: CSRArrays,
+    members: CSRArrays,
+    label: int,
+    order: PointerArray,
+    place: PointerArray,
+    start: int,
+    end: int,
+) -> int:
+    """Move the sets in order[start:end] that have the label to the front; returns their end."""
+    middle = start
+    first, last = members.indptr[label], members.indptr[label + 1]
+    if last - first < end - start:
+        for p in range(first, last):
+            here = place[members.indices[p]]
+            if start <= here < end:
+                _swap(order, place, here, middle)
+                middle += 1
+        return middle
+    for here in range(start, end):
+        one = order[here]
+        for p in range(sets.indptr[one], sets.indptr[one + 1]):
+            if sets.indices[p] == label:
+                _swap(order, place, here, middle)
+                middle += 1
+                break
+    return middle
+
+
+@kernel
+def _swap(order: PointerArray, place: PointerArray, a: int, b: int) -> None:
+    order[a], order[b] = order[b], order[a]
+    place[order[a]], place[order[b]] = a, b
+
+
+@kernel
+def _add_labels(
+    sets: CSRArrays, counts: PointerArray, some: PointerArray, sign: int, points: PointerArray
+) -> int:
+    """Add the points of `some` sets to those of their labels; returns how many points they are."""
+    total = 0
+    for k in range(some.size):
+        one = some[k]
+        total += counts[one]
+        for p in range(sets.indptr[one], sets.indptr[one + 1]):
+            points[sets.indices[p]] += sign * counts[one]
+    return total
+
+
+@kernel
+def annotate(
+    sets: CSRArrays, members: CSRArrays, counts: PointerArray
+) -> tuple[PointerArray, PointerArray, int]:
+    """The children of each inner node of the annotation tree, and its root.
+
+    A node asks for the label that most of its points have, but not all (of equals the first).
+    Its positive child starts anew with its own sets; the negative one only loses the labels
+    of the sets that have left, so that a chain of thousands of negative answers costs no
+    more than the labels that leave it. `members` are the sets of each label.
+    """
+    n, n_labels = counts.size, members.indptr.size - 1
+    positive, negative = np.empty(n - 1, dtype=np.int64), np.empty(n - 1, dtype=np.int64)
+    order, place = np.arange(n), np.arange(n)
+    points = np.zeros(n_labels, dtype=np.int64)
+    todo = np.empty((n, 3), dtype=np.int64)
+    todo[0, 0], todo[0, 1], todo[0, 2] = 0, n, -1
+    waiting, made, root = 1, 0, 0 if n == 1 else n
+    while waiting > 0:
+        waiting -= 1
+        start, end, parent = todo[waiting]
+        if parent >= 0:
+            positive[parent] = order[start] if end - start == 1 else n + made
+        first = start
+        total = _add_labels(sets, counts, order[start:end], 1, points)
+        queue = _queue(sets, order[start:end], points)
+        while end - start > 1:
+            label = _commonest(queue, points, total)
+            middle = _bring_forward(sets, members, label, order, place, start, end)
+            total -= _add_labels(sets, counts, order[start:middle], -1, points)
+            todo[waiting, 0], todo[waiting, 1], todo[waiting, 2] = start, middle, made
+            waiting += 1
+            negative[made] = order[middle] if end - middle == 1 else n + made + 1
+            made += 1
+            start = middle
+        for k in range(first, end):
+            for p in range(sets.indptr[order[k]], sets.indptr[order[k] + 1]):
+                points[sets.indices[p]] = 0
+    return positive, negative, root
+
+
+@kernel
+def _queue(sets: CSRArrays, some: PointerArray, points: PointerArray) -> list[np.int64]:
+    """A heap of the labels of `some` sets, each as one number: more points are less, then labels.
+
+    A label may be in it several times.
+    """
+    n_labels = points.size
+    queue = [np.int64(0)]
+    queue.pop()
+    for k in range(some.size):
+        for p in range(sets.indptr[some[k]], sets.indptr[some[k] + 1]):
+            label = np.int64(sets.indices[p])
+            queue.append(label - points[label] * n_labels)
+    heapq.heapify(queue)
+    return queue
+
+
+@kernel
+def _commonest(queue: list[np.int64], points: PointerArray, total: int) -> int:
+    """The label that most points have, but not all; those before it leave the queue."""
+    n_labels = points.size
+    while True:
+        key = heapq.heappop(queue)
+        label = key % n_labels
+        n_points = (label - key) // n_labels
+        if n_points == points[label]:
+            if 0 < n_points < total:
+                return int(label)
+        elif points[label] > 0:
+            heapq.heappush(queue, label - points[label] * n_labels)
+
+
+@kernel
+def preorder(
+    positive: PointerArray, negative: PointerArray, root: int, n_leaves: int
+) -> tuple[PointerArray, PointerArray]:
+    """Number the nodes so that the positive child comes next, and the negative one at `right`.
+
+    Children below `n_leaves` are leaves, others inner nodes. Returns `right` (−1 for a leaf)
+    and the old leaf of each new node (−1 for an inner node).
+    """
+    n = 2 * n_leaves - 1
+    right, leaf = np.full(n, -1), np.full(n, -1)
+    old, parent = np.empty(n_leaves + 1, dtype=np.int64), np.empty(n_leaves + 1, dtype=np.int64)
+    old[0], parent[0] = root, -1
+    waiting, node = 1, 0
+    while waiting > 0:
+        waiting -= 1
+        this, above = old[waiting], parent[waiting]
+        if above >= 0:
+            right[above] = node
+        while this >= n_leaves:
+            old[waiting], parent[waiting] = negative[this - n_leaves], node
+            waiting += 1
+            this = positive[this - n_leaves]
+            node += 1
+        leaf[node] = this
+        node += 1
+    return right, leaf
+
+
+@kernel
+def node_depths(right: PointerArray) -> PointerArray:
+    """How many decisions lead to each node."""
+    depths = np.zeros(right.size, dtype=np.int64)
+    for node in range(right.size):
+        if right[node] >= 0:
+            depths[node + 1] = depths[right[node]] = depths[node] + 1
+    return depths
+
+
+@kernel
+def node_ends(right: PointerArray, sizes: PointerArray) -> tuple[PointerArray, PointerArray]:
+    """Where the points of each node start and end when they stand in the order of the leaves.
+
+    `sizes` holds how many points each leaf has, and zero for inner nodes.
+    """
+    n = right.size
+    starts, ends = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    total = 0
+    for node in range(n):
+        starts[node] = total
+        total += sizes[node]
+    for node in range(n - 1, -1, -1):
+        ends[node] = starts[node] + sizes[node] if right[node] < 0 else ends[right[node]]
+    return starts, ends
