@@ -65,3 +65,9 @@ def test_every_link_between_pages_leads_somewhere():
     for page in (*PAGES, ROOT / "CONTRIBUTING.md"):
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_page_waits_for_something(page):
+    text = page.read_text(encoding="utf-8")
+    assert not re.search(r"\bTODO\b|\bXXX\b|[A-Z]+-HERE|[A-Z]+-TABLE", text)

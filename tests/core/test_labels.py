@@ -72,3 +72,23 @@ def test_no_labels_at_all_are_legal():
 def test_a_bare_name_among_lists_is_named_with_its_point():
     with pytest.raises(DataError, match="Got 'ab' for point 1"):
         encode_labels([["owl"], "ab", ["owl", "cat"]])
+
+
+@pytest.mark.parametrize("Y", [[[1, 0, 1], [0, 1, 0]], [[True, False, False], [False, True, True]]])
+def test_an_indicator_in_nested_lists_is_not_taken_for_labels(Y):
+    with pytest.raises(DataError, match=r"looks like an indicator in nested lists.*numpy\.asarray"):
+        encode_labels(Y)
+    assert encode_labels(np.array(Y)).Y.shape == (2, 3)
+
+
+@pytest.mark.parametrize(
+    "Y", [[[0, 1], [1, 0]], [[0], [1]], [[0, 1, 2], [0, 1, 1]], [[0, 1, 0], [1]]]
+)
+def test_lists_that_can_be_labels_are_labels(Y):
+    assert encode_labels(Y).multilabel
+
+
+@pytest.mark.parametrize("Y", [[["a"], ["b"]], [[0], [1, 2]]])
+def test_an_indicator_is_not_made_of_lists_without_a_word(Y):
+    with pytest.raises(DataError, match="of lists of labels a Dataset makes one"):
+        indicator(Y)

@@ -7,7 +7,7 @@ from hypothesis.extra import numpy as hnp
 
 from builders import random_csr
 from labelwood.core.labels import indicator
-from labelwood.core.sparse import as_csr, csr_arrays, row_blocks, some_rows, unit_rows
+from labelwood.core.sparse import as_csr, csr_arrays, cuts, row_blocks, some_rows, unit_rows
 from labelwood.errors import DataError
 
 
@@ -157,3 +157,18 @@ def test_row_blocks_cover_all_rows_once(n, size):
     parts = [some_rows(csr_arrays(X), rows) for rows in row_blocks(X, size)]
     lengths = np.concatenate([np.diff(part.indptr) for part in parts])
     np.testing.assert_array_equal(lengths, np.diff(X.indptr))
+
+
+@pytest.mark.parametrize(
+    ("pointers", "expected"),
+    [
+        ([0, 1, 1, 5], True),
+        ([0, 1, 5], False),
+        ([1, 1, 1, 5], False),
+        ([0, 3, 2, 5], False),
+        ([0, 1, 2, 4], False),
+        ([0, 2**63 - 1, -(2**63), 5], False),  # differences wrap, and look positive
+    ],
+)
+def test_pointers_cut_when_they_rise_from_zero_to_the_end(pointers, expected):
+    assert cuts(np.array(pointers), 3, 5) is expected

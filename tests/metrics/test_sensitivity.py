@@ -59,8 +59,8 @@ def test_the_range_is_printed_below_the_table() -> None:
     shown = str(metrics.evaluate(TRUE, TOP, propensity=p, ks=[1], n_bootstrap=0))
     # By hand: (w_0 + w_1) / (w_0 + w_1 + w_2) with the inverse propensities w of a setting.
     assert shown.splitlines()[-4:] == [
-        "PSP and PSnDCG with the propensity constants (a, b) published for "
-        "Wikipedia, Amazon, other data",
+        "PSP and PSnDCG with the constants (a, b) of the propensities published for "
+        "Wikipedia (0.5, 0.4), Amazon (0.6, 2.6), other data (0.55, 1.5)",
         "                range     lowest  highest",
         "PSP@1     35.34–46.64  Wikipedia   Amazon",
         "PSnDCG@1  35.34–46.64  Wikipedia   Amazon",

@@ -36,7 +36,7 @@ def rewrite(directory, change_json=None, change_arrays=None):
         change_arrays(arrays)
         save_file(arrays, directory / "arrays.safetensors")
         digest = files.file_hash(directory / "arrays.safetensors")
-        description["manifest"]["arrays_sha256"] = digest
+        description["manifest"]["arrays_pieces_sha256"] = digest
     if change_json is not None:
         change_json(description)
     if description["manifest"]:
@@ -76,7 +76,7 @@ def test_the_manifest_tells_seed_and_versions(saved):
     manifest = json.loads((directory / "model.json").read_text())["manifest"]
     assert manifest["seed"] == 3
     assert manifest["versions"]["labelwood"] == labelwood.__version__
-    assert len(manifest["arrays_sha256"]) == 64
+    assert len(manifest["arrays_pieces_sha256"]) == 64
 
 
 def test_a_generator_as_seed_is_not_stored(tmp_path):
@@ -322,3 +322,15 @@ def test_a_file_of_one_piece_has_its_plain_hash(tmp_path, size):
     path = tmp_path / "small"
     path.write_bytes(b"x" * size)
     assert files.file_hash(path) == hashlib.sha256(b"x" * size).hexdigest()
+
+
+def test_a_model_with_the_hash_of_its_whole_file_is_read(saved, monkeypatch):
+    model, directory, X = saved
+    description = json.loads((directory / "model.json").read_text())
+    content = (directory / "arrays.safetensors").read_bytes()
+    del description["manifest"]["arrays_pieces_sha256"]
+    description["manifest"]["arrays_sha256"] = hashlib.sha256(content).hexdigest()
+    (directory / "model.json").write_text(json.dumps(description))
+    monkeypatch.setattr(files.read_arrays, "__defaults__", (64,))  # many pieces, were it cut
+    loaded = labelwood.load(directory)
+    np.testing.assert_array_equal(loaded.predict_topk(X).scores, model.predict_topk(X).scores)

@@ -229,7 +229,7 @@ def test_trees_can_be_added_to_a_model_of_classes():
     ("change", "error", "message"),
     [
         ({"y": np.zeros((29, 3))}, DataError, "X has 30 rows and Y has 29"),
-        ({"y": np.zeros((30, 4))}, DataError, "must have the 3 labels .* Got 4 labels"),
+        ({"y": np.zeros((30, 4))}, DataError, "must have the 3 labels .* and so on. Got"),
         ({"y": np.zeros(30, dtype=int)}, DataError, "must have the 3 labels"),
         ({"y": [["cat"]] * 30}, DataError, "unknown label 'cat'"),
         ({"n": 0}, ParameterError, "The 'n' parameter of FastXMLClassifier must be an int ≥ 1"),
@@ -268,6 +268,12 @@ def test_the_scale_of_the_features_does_not_matter():
     np.testing.assert_array_equal(
         near.predict_topk(X).scores, far.predict_topk(X * np.float32(1024)).scores
     )
+
+
+def test_one_long_row_does_not_make_all_others_short():
+    X, Y = separable(300, 8)
+    X.data[X.indptr[7] : X.indptr[8]] *= 1e6
+    assert forest(X, Y).n_leaves_.min() > 20
 
 
 def test_rows_are_scaled_to_unit_length_on_request():
@@ -336,6 +342,10 @@ def test_a_label_without_points_is_never_predicted():
     assert model.predict_topk(X, k=6).labels.max() == 3
 
 
+def wrapping(pointers):
+    return np.concatenate([[0, 2**63 - 1, -(2**63), -1], pointers[4:]])
+
+
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
@@ -358,6 +368,12 @@ def test_a_label_without_points_is_never_predicted():
         ("roots_", lambda a: a[:0], "one after the other"),
         ("roots_", lambda a: np.append(a, 10**6), "one after the other"),
         ("roots_", lambda a: a.astype(np.int32), "must be an array of int64"),
+        # Differences of these wrap, and would all be positive.
+        ("roots_", lambda a: np.array([0, 2**63 - 1, -(2**63), -1]), "one after the other"),
+        ("leaf_indptr_", lambda a: wrapping(a), "do not fit together"),
+        ("weight_indptr_", lambda a: wrapping(a), "do not fit together"),
+        ("intercepts_", lambda a: a + np.float32(np.inf), "not finite"),
+        ("weights_", lambda a: a * np.float32(np.nan), "not finite"),
     ],
 )
 def test_damaged_arrays_are_refused(name, change, message):
@@ -409,7 +425,8 @@ def test_bibtex_is_tagged_as_well_as_by_the_authors(shared_data):
     model = FastXMLClassifier(random_state=0, n_jobs=2).fit(train.X, train.Y)
     top = model.predict_topk(test.X, 5)
     at_1, at_3, at_5 = (metrics.precision_at_k(test.Y, top, k) for k in (1, 3, 5))
-    assert at_1 >= 0.628
-    assert at_3 >= 0.382
-    assert at_5 >= 0.28
+    # No more than half a point below the authors' program.
+    assert at_1 >= 0.6386 - 0.005
+    assert at_3 >= 0.3886 - 0.005
+    assert at_5 >= 0.2883 - 0.005
     assert 8 <= model.path_length_.mean() <= 12

@@ -21,6 +21,7 @@ from labelwood import (
 )
 from labelwood.core.sparse import csr_arrays
 from labelwood.errors import DataError, LabelwoodWarning, ParameterError
+from labelwood.trees import pfastrexml
 from labelwood.trees._pfastrexml_kernels import topk_of_scores
 from trees.test_fastxml import averages, same_trees, walk
 
@@ -501,3 +502,39 @@ def test_rare_labels_of_bibtex_are_found_sooner_than_by_fastxml(shared_data):
         top = model.predict_topk(test.X, 5)
         figures.append([metrics.psp_at_k(test.Y, top, k, chances) for k in (1, 3, 5)])
     assert np.all(np.subtract(figures[1], figures[0]) > 0.01)
+
+
+def test_likeliest_centres_want_propensities_of_labels():
+    X, Y = noisy()
+    chances = as_entries(chances_of_labels(12), Y)
+    with pytest.raises(
+        ParameterError, match=r"'tail' parameter .* must be 'mean' with propensities"
+    ):
+        fitted(PfastreXMLClassifier, X, Y, tail="mle", propensities=chances)
+
+
+@pytest.mark.parametrize("alpha", [-0.1, 1.5, np.nan])
+def test_a_weight_out_of_range_is_refused_after_the_fit_too(alpha):
+    X, Y = noisy()
+    model = fitted(PfastreXMLClassifier, X, Y).set_params(alpha=alpha)
+    with pytest.raises(ParameterError, match="The 'alpha' parameter of PfastreXMLClassifier"):
+        model.predict_topk(X)
+
+
+def test_rows_are_scored_in_blocks_as_they_are_all_at_once(monkeypatch):
+    X, Y = noisy(600)
+    model = fitted(PfastreXMLClassifier, X, Y)
+    whole, scores = model.predict_topk(X, 4), model.decision_function(X)
+    monkeypatch.setattr(pfastrexml, "_PAIRS", 1)  # blocks of 256 rows
+    parts = model.predict_topk(X, 4)
+    np.testing.assert_array_equal(parts.labels, whole.labels)
+    np.testing.assert_array_equal(parts.scores, whole.scores)
+    assert np.array_equal(model.decision_function(X).toarray(), scores.toarray())
+
+
+@pytest.mark.filterwarnings("ignore:1 of 13 labels have no point")
+def test_estimated_propensities_too_small_to_divide_by_are_refused_at_once():
+    X, Y = noisy()
+    Y = sp.csr_array(sp.hstack([Y, sp.csr_array((200, 1))]))
+    with pytest.raises(DataError, match="Propensities must be at least 1e-09"):
+        fitted(PfastXMLClassifier, X, Y, a=9.0, b=1e-6)

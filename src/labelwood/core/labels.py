@@ -38,6 +38,7 @@ def encode_labels(y: object) -> EncodedLabels:
         return EncodedLabels(Y, np.arange(Y.shape[1]), True)
     if is_label_lists(y):
         lists = [list(labels) for labels in y]  # type: ignore[attr-defined]
+        _refuse_nested_indicator(lists)
         names: set[object] = {name for labels in lists for name in labels}
         try:
             classes = sorted(names)  # type: ignore[type-var]
@@ -70,6 +71,21 @@ def labels_with_points(Y: CSR) -> IndexArray:
             stacklevel=3,
         )
     return labels
+
+
+def _refuse_nested_indicator(lists: list[list[object]]) -> None:
+    """Refuse rows of zeros and ones, which would be taken for the labels 0 and 1."""
+    width = len(lists[0])
+    for labels in lists:
+        if len(labels) != width or any(type(one) not in (int, bool) for one in labels):
+            return
+        if not {0, 1}.issuperset(labels):  # type: ignore[arg-type]
+            return
+    if width > 2:
+        raise DataError(
+            "Y looks like an indicator in nested lists, which are read as lists of labels. "
+            "Give numpy.asarray(Y)."
+        )
 
 
 def _encode_classes(array: AnyArray) -> EncodedLabels:
@@ -105,10 +121,14 @@ def indicator(Y: object, *, name: str = "Y") -> CSR:
     if sp.issparse(Y):
         matrix = checked_csr(Y, name)
     else:
-        dense = np.asarray(Y)
+        try:
+            dense = np.asarray(Y)
+        except ValueError:  # lists of different lengths
+            dense = np.empty(0)
         if dense.ndim != 2 or dense.dtype.kind not in "biuf":
             raise DataError(
-                f"{name} must be a matrix of zeros and ones with a column for each label."
+                f"{name} must be a matrix of zeros and ones with a column for each label; "
+                "of lists of labels a Dataset makes one (Dataset.from_lists(…).Y)."
             )
         matrix = sp.csr_array(dense)
     values = matrix.data
@@ -116,7 +136,7 @@ def indicator(Y: object, *, name: str = "Y") -> CSR:
     if bad.size:
         row = int(np.searchsorted(matrix.indptr, bad[0], side="right")) - 1
         raise DataError(
-            f"{name} must hold zeros and ones. Got {values[bad[0]]!r} in row {row}, "
+            f"{name} must hold zeros and ones. Got {values[bad[0]]:g} in row {row}, "
             f"label {matrix.indices[bad[0]]}."
         )
     if matrix.dtype == np.float32 and matrix.has_canonical_format and np.all(values):

@@ -16,6 +16,8 @@ from labelwood.errors import DataError
 
 PUBLISHED = {"Wikipedia": (0.5, 0.4), "Amazon": (0.6, 2.6), "other data": (0.55, 1.5)}
 """The constants (a, b) that the authors give, by the kind of data."""
+CONSTANTS = {"a": Real(low=0, high=10), "b": Real(above=0, high=1e9)}
+"""What they can be."""
 
 
 def label_propensity(counts: AnyArray, n_points: int, a: float, b: float) -> DoubleArray:
@@ -23,8 +25,8 @@ def label_propensity(counts: AnyArray, n_points: int, a: float, b: float) -> Dou
 
     With N < e the formula would give p > 1; C is then 0 and every propensity 1.
     """
-    C = max(np.log(n_points) - 1, 0) * (b + 1) ** a
-    return np.asarray(1 / (1 + C * (counts + b) ** -a), dtype=np.float64)
+    rarity = ((b + 1) / (np.asarray(counts, dtype=np.float64) + b)) ** a
+    return np.asarray(1 / (1 + max(np.log(n_points) - 1, 0) * rarity), dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,8 +65,8 @@ class Propensity:
 
     def __post_init__(self) -> None:
         check_parameter("Propensity", "n_points", self.n_points, Integer(low=1))
-        check_parameter("Propensity", "a", self.a, Real(low=0))
-        check_parameter("Propensity", "b", self.b, Real(above=0))
+        check_parameter("Propensity", "a", self.a, CONSTANTS["a"])
+        check_parameter("Propensity", "b", self.b, CONSTANTS["b"])
         checked = {
             "counts": _frozen(_check_counts(self.counts, self.n_points)),
             "n_points": int(self.n_points),

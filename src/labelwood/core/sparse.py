@@ -4,8 +4,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
-from labelwood.core.types import CSR, AnyArray, FloatArray, IndexArray, PointerArray
+from labelwood.core.types import CSR, AnyArray, DoubleArray, FloatArray, IndexArray, PointerArray
 from labelwood.errors import DataError
 
 
@@ -78,13 +79,25 @@ def make_csr(indptr: AnyArray, indices: AnyArray, data: AnyArray, shape: tuple[i
     return sp.csr_array(parts, shape=shape)
 
 
+def cuts(pointers: AnyArray, n: int, end: int) -> bool:
+    """Whether the pointers cut `end` things into `n` pieces, one after the other.
+
+    They are compared, as differences of extreme numbers would wrap.
+    """
+    return bool(
+        pointers.size == n + 1
+        and pointers[0] == 0
+        and pointers[-1] == end
+        and np.all(pointers[1:] >= pointers[:-1])
+    )
+
+
 def check_structure(matrix: Any, name: str) -> None:
     """Refuse a CSR matrix whose pointers or indices would send a kernel out of bounds."""
     indptr, indices = matrix.indptr, matrix.indices
     if (
-        indptr.size != matrix.shape[0] + 1
-        or indptr[0] != 0
-        or np.any(np.diff(indptr) < 0)
+        indptr.size == 0
+        or not cuts(indptr, matrix.shape[0], indptr[-1])
         or indptr[-1] > min(indices.size, matrix.data.size)
     ):
         raise DataError(f"{name} is not a valid CSR matrix: its row pointers are inconsistent.")
@@ -134,13 +147,32 @@ def some_rows(arrays: CSRArrays, rows: slice) -> CSRArrays:
     return CSRArrays(arrays.indptr[rows.start : rows.stop + 1], arrays.indices, arrays.data)
 
 
+def row_squares(matrix: CSR) -> DoubleArray:
+    """Squared length of each row."""
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    squares = np.square(matrix.data, dtype=np.float64)
+    return np.bincount(rows, squares, minlength=matrix.shape[0]).astype(np.float64, copy=False)
+
+
+def row_numbers(rows: ArrayLike | None, n_rows: int) -> IndexArray:
+    """`rows` as unsigned numbers below `n_rows`; None means all, a mask is as good as numbers."""
+    if rows is None:
+        return np.arange(n_rows, dtype=np.uint32)
+    chosen = np.asarray(rows)
+    if chosen.dtype == bool and chosen.shape == (n_rows,):
+        return np.flatnonzero(chosen).astype(np.uint32)
+    if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
+        raise DataError("rows must be a list of row numbers, or a mask of all rows.")
+    if chosen.size and (chosen.min() < 0 or chosen.max() >= n_rows):
+        raise DataError(f"rows must be numbers in 0…{n_rows - 1}.")
+    return chosen.astype(np.uint32)
+
+
 def unit_rows(matrix: CSR) -> CSR:
     """Rows scaled to Euclidean length one (empty rows stay empty)."""
-    squares = np.square(matrix.data, dtype=np.float64)
-    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    lengths = np.sqrt(np.bincount(rows, squares, minlength=matrix.shape[0]))
+    lengths = np.sqrt(row_squares(matrix))
     lengths[lengths == 0] = 1
-    data = (matrix.data / lengths[rows]).astype(np.float32)
+    data = (matrix.data / np.repeat(lengths, np.diff(matrix.indptr))).astype(np.float32)
     return make_csr(matrix.indptr, matrix.indices, data, matrix.shape)
 
 

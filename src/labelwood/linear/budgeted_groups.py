@@ -6,12 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelwood.core.memory import require_memory
-from labelwood.core.sparse import CSRArrays, csr_arrays
+from labelwood.core.sparse import CSRArrays, csr_arrays, row_numbers
 from labelwood.core.types import CSR, DoubleArray, IndexArray, PointerArray
 from labelwood.errors import DataError
 from labelwood.linear import _budgeted_kernels as kernels
 from labelwood.linear import _budgeted_master_kernels as master
-from labelwood.linear.l2svm import _row_numbers
 
 _LARGEST = 1e100  # C·Σx², whose square is a number yet
 _NEGLIGIBLE = 1e-9  # a feature's sum that is nothing but rounding, as a share of its largest
@@ -61,7 +60,7 @@ class GroupSolver:
         gap: float,
         max_iter: int,
     ) -> None:
-        chosen = _row_numbers(rows, X.shape[0])
+        chosen = row_numbers(rows, X.shape[0])
         self.signs, self.costs = _check_problems(signs, costs, chosen.size)
         matrix = X if rows is None else X[chosen]
         require_memory(

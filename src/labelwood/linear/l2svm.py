@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelwood.core.random import kernel_states
-from labelwood.core.sparse import CSRArrays, csr_arrays
+from labelwood.core.sparse import CSRArrays, csr_arrays, row_numbers
 from labelwood.core.types import CSR, DoubleArray, FloatArray
 from labelwood.errors import DataError
 from labelwood.linear import _l2svm_kernels as kernels
@@ -63,7 +63,7 @@ def l2svm(
     [0.667, -0.667]
     """
     n_rows, n_features = X.shape
-    chosen = _row_numbers(rows, n_rows)
+    chosen = row_numbers(rows, n_rows)
     sign = np.asarray(signs, dtype=np.float32)
     if sign.shape != chosen.shape or not np.all(np.abs(sign) == 1):
         raise DataError(f"signs must be +1 or −1 for each of the {chosen.size} rows.")
@@ -107,16 +107,3 @@ def row_norms(X: CSRArrays, bias: float) -> FloatArray:
         row = int(np.flatnonzero(~np.isfinite(norms))[0])
         raise DataError(f"The values of row {row} are too large to be squared; scale them down.")
     return norms
-
-
-def _row_numbers(rows: ArrayLike | None, n_rows: int) -> np.ndarray:
-    if rows is None:
-        return np.arange(n_rows, dtype=np.uint32)
-    chosen = np.asarray(rows)
-    if chosen.dtype == bool and chosen.shape == (n_rows,):
-        return np.flatnonzero(chosen).astype(np.uint32)
-    if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
-        raise DataError("rows must be a list of row numbers, or a mask of all rows.")
-    if chosen.size and (chosen.min() < 0 or chosen.max() >= n_rows):
-        raise DataError(f"rows must be numbers in 0…{n_rows - 1}.")
-    return chosen.astype(np.uint32)

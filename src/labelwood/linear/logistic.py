@@ -6,12 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelwood.core.random import kernel_states
-from labelwood.core.sparse import csr_arrays
+from labelwood.core.sparse import csr_arrays, row_numbers
 from labelwood.core.types import CSR, DoubleArray, FloatArray
 from labelwood.errors import DataError
 from labelwood.linear._logistic_columns_kernels import gather_columns
 from labelwood.linear._logistic_kernels import solve
-from labelwood.linear.l2svm import _row_numbers
 
 # LIBLINEAR's rule ends within some per cent of the optimum, anywhere; a quarter of it is safe
 # to come no higher.
@@ -68,7 +67,7 @@ def l1_logistic(
     >>> decision.coef.astype(float).round(3).tolist()
     [1.099, -1.099]
     """
-    chosen = _row_numbers(rows, X.shape[0])
+    chosen = row_numbers(rows, X.shape[0])
     sign = np.asarray(signs, dtype=np.float32)
     if sign.shape != chosen.shape or not np.all(np.abs(sign) == 1):
         raise DataError(f"signs must be +1 or −1 for each of the {chosen.size} rows.")

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from labelwood.core.lanes import WIDTH
 from labelwood.core.parallel import parallel
-from labelwood.core.sparse import csr_arrays, make_csr, row_blocks, some_rows
+from labelwood.core.sparse import csr_arrays, cuts, make_csr, row_blocks, some_rows
 from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, AnyArray, FloatArray, IndexArray, PointerArray
 from labelwood.errors import DataError
@@ -135,10 +135,7 @@ class Postings(NamedTuple):
         n_blocks, rest = divmod(self.lane_labels.size, WIDTH)
         if (
             rest
-            or self.indptr.size != n_features + 1
-            or self.indptr[0] != 0
-            or np.any(np.diff(self.indptr) < 0)
-            or self.indptr[-1] != self.blocks.size
+            or not cuts(self.indptr, n_features, self.blocks.size)
             or self.weights.size != WIDTH * self.blocks.size
             or np.any(self.blocks >= n_blocks)
         ):

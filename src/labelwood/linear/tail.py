@@ -19,7 +19,7 @@ from labelwood.core.memory import require_memory
 from labelwood.core.parallel import blocks, parallel
 from labelwood.core.params import N_JOBS, Boolean, Constraints, Instance, Integer, OneOf, Real
 from labelwood.core.propensity import Propensity
-from labelwood.core.sparse import CSRArrays, csr_arrays, make_csr
+from labelwood.core.sparse import CSRArrays, csr_arrays, cuts, make_csr, row_squares
 from labelwood.core.topk import TopK
 from labelwood.core.types import (
     CSR,
@@ -33,7 +33,7 @@ from labelwood.errors import DataError
 from labelwood.linear import _tail_kernels as kernels
 from labelwood.linear.workingsets import label_chances
 
-_LABELS = 16  # whose centres are found together
+_LABELS = {"mean": 1024, "mle": 16}  # whose centres are found together
 _PILOTS = 16  # one block of so many tells how large the model will be
 _PAIRS = 2**14  # scored together when labels are asked for
 _CELLS = 2**20  # scored together when all labels are
@@ -157,7 +157,7 @@ class TailClassifier(LabelEstimator):
         parts = self._find_centres(self._scaled(matrix), members, missed)
         centres = sp.vstack([part.centres for part in parts], format="csr")
         self.centres_indptr_, self.centres_indices_, self.centres_data_ = csr_arrays(centres)
-        self.centre_squares_ = np.where(np.diff(members.indptr) > 0, _row_squares(centres), np.inf)
+        self.centre_squares_ = np.where(np.diff(members.indptr) > 0, row_squares(centres), np.inf)
         self.n_predicted_ = max(1, round(Y.nnz / Y.shape[0]))
         self.n_iter_ = np.concatenate([part.n_iter for part in parts])
         self._say_why_it_stopped(np.concatenate([part.outcomes for part in parts]))
@@ -176,8 +176,8 @@ class TailClassifier(LabelEstimator):
                 part = _climb(part, some, all_points, missed[labels.start : labels.stop], self)
             return part._replace(centres=_pruned(part.centres, self.prune_below))
 
-        squares = _row_squares(points)
-        parts = blocks(members.shape[0], _LABELS) or [range(0)]
+        squares = row_squares(points)
+        parts = blocks(members.shape[0], _LABELS[self.centre]) or [range(0)]
         pilots = parts[::_PILOTS]
         done = dict(zip(pilots, parallel(find, pilots, n_jobs=self.n_jobs), strict=True))
         # All centres are held twice while they are put together.
@@ -237,7 +237,7 @@ class TailClassifier(LabelEstimator):
         Pairs of a label stand together.
         """
         matrix = self._scaled(X)
-        arrays, squares = csr_arrays(matrix), _row_squares(matrix)
+        arrays, squares = csr_arrays(matrix), row_squares(matrix)
 
         def score(part: range) -> FloatArray:
             some = slice(part.start, part.stop)
@@ -288,7 +288,7 @@ class TailClassifier(LabelEstimator):
 
     def _score_topk(self, X: CSR, k: int) -> TopK:
         matrix, n_labels = self._scaled(X), self.classes_.size
-        arrays, squares = csr_arrays(matrix), _row_squares(matrix)
+        arrays, squares = csr_arrays(matrix), row_squares(matrix)
 
         def best(part: range) -> tuple[AnyArray, AnyArray]:
             rows = np.tile(np.arange(part.start, part.stop), n_labels)
@@ -311,10 +311,7 @@ class TailClassifier(LabelEstimator):
         super()._check_fitted()
         pointers, features = self.centres_indptr_, self.centres_indices_
         if (
-            pointers.size != self.classes_.size + 1
-            or pointers[0] != 0
-            or np.any(np.diff(pointers) < 0)
-            or pointers[-1] != features.size
+            not cuts(pointers, self.classes_.size, features.size)
             or features.size != self.centres_data_.size
             or np.any(features >= self.n_features_in_)
             or not np.isfinite(self.centres_data_).all()
@@ -371,10 +368,3 @@ def _pruned(centres: CSR, prune_below: float) -> CSR:
     pruned = make_csr(pointers, centres.indices[kept], values, centres.shape)
     pruned.sort_indices()
     return pruned
-
-
-def _row_squares(matrix: CSR) -> DoubleArray:
-    """Squared length of each row."""
-    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    squares = np.square(matrix.data, dtype=np.float64)
-    return np.bincount(rows, squares, minlength=matrix.shape[0]).astype(np.float64, copy=False)

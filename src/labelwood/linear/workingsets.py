@@ -117,9 +117,16 @@ def _checked(
     ):
         raise ParameterError(
             f"The {name!r} parameter of {owner} must hold a number > 0, neither tiny nor "
-            f"huge, for each of {n_labels} labels. Got {values!r} instead."
+            f"huge, for each of {n_labels} labels. Got {_first_bad(array, n_labels)} instead."
         )
     return array.astype(np.float64)
+
+
+def _first_bad(array: AnyArray, n_labels: int) -> str:
+    if array.dtype.kind not in "biuf" or array.shape != (n_labels,):
+        return f"{array.dtype} of shape {array.shape}"
+    label = int(np.flatnonzero(~((array > 1e-30) & (array < 1e30)))[0])
+    return f"{array[label]:g} for label {label}"
 
 
 def train_labels(

@@ -11,8 +11,8 @@ from labelwood.metrics.intervals import Interval
 from labelwood.metrics.per_label import PerLabel
 from labelwood.metrics.sensitivity import Sensitivity
 
-_SENSITIVITY = (
-    f"PSP and PSnDCG with the propensity constants (a, b) published for {', '.join(PUBLISHED)}"
+_SENSITIVITY = "PSP and PSnDCG with the constants (a, b) of the propensities published for " + (
+    ", ".join(f"{kind} {constants}" for kind, constants in PUBLISHED.items())
 )
 
 

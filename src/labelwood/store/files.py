@@ -21,7 +21,7 @@ MODEL_FILE = "model.json"
 ARRAY_FILE = "arrays.safetensors"
 FORMAT = "labelwood-model"
 _MOST_JSON = 2**30
-_PIECE = 2**23  # bytes hashed by one thread at a time
+PIECE = 2**23  # bytes hashed by one thread at a time
 _READ = 2**18
 _DTYPES = {
     "BOOL": np.bool_,
@@ -77,19 +77,19 @@ def check_replaceable(target: Path) -> None:
 
 
 def write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> str:
-    """Write the arrays; the answer is the file's SHA-256."""
+    """Write the arrays; the answer is the file's hash."""
     save_file({name: arrays[name] for name in sorted(arrays)}, path)
     return file_hash(path)
 
 
-def read_arrays(path: Path, expected_hash: object) -> dict[str, np.ndarray]:
+def read_arrays(path: Path, expected_hash: object, piece: int = PIECE) -> dict[str, np.ndarray]:
     """Memory-mapped arrays of a file whose hash is as expected.
 
     The maps are copy-on-write: the arrays can be changed in memory, the file never is.
     """
     if not path.is_file():
         raise ModelError(f"{path} is missing")
-    if file_hash(path) != expected_hash:
+    if file_hash(path, piece) != expected_hash:
         raise ModelError(f"{path} is damaged: its content is not what {MODEL_FILE} says")
     try:
         with safe_open(path, framework="numpy"):
@@ -138,19 +138,19 @@ def read_json(path: Path) -> Any:
         raise ModelError(f"{path} is damaged: {error}") from None
 
 
-def file_hash(path: Path) -> str:
-    """SHA-256 of a file; of a file above 8 MiB, that of the hashes of its pieces.
+def file_hash(path: Path, piece: int = PIECE) -> str:
+    """SHA-256 of a file of one piece, else of the SHA-256s of its pieces.
 
     Nearly all the time of loading is spent here, so pieces are hashed on threads.
     """
-    starts = range(0, max(path.stat().st_size, 1), _PIECE)
+    starts = range(0, max(path.stat().st_size, 1), piece)
     with ThreadPoolExecutor(min(len(starts), os.cpu_count() or 1)) as threads:
-        hashes = list(threads.map(lambda start: _piece_hash(path, start), starts))
+        hashes = list(threads.map(lambda start: _piece_hash(path, start, piece), starts))
     return (hashes[0] if len(hashes) == 1 else hashlib.sha256(b"".join(hashes)).digest()).hex()
 
 
-def _piece_hash(path: Path, start: int) -> bytes:
-    digest, left = hashlib.sha256(), _PIECE
+def _piece_hash(path: Path, start: int, left: int) -> bytes:
+    digest = hashlib.sha256()
     with path.open("rb", buffering=0) as file:
         file.seek(start)
         while left > 0 and (some := file.read(min(_READ, left))):

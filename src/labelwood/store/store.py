@@ -3,6 +3,7 @@
 import hashlib
 import json
 import platform
+import sys
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,10 @@ def load(path: str | Path) -> Any:
     manifest, content = description["manifest"], description.get("model")
     if _content_hash(content) != manifest.get("model_sha256"):
         raise ModelError(f"{directory / MODEL_FILE} is damaged: it was changed after it was saved")
-    arrays = read_arrays(directory / ARRAY_FILE, manifest.get("arrays_sha256"))
+    if "arrays_sha256" in manifest:  # of the whole file, as it was written at first
+        arrays = read_arrays(directory / ARRAY_FILE, manifest["arrays_sha256"], sys.maxsize)
+    else:
+        arrays = read_arrays(directory / ARRAY_FILE, manifest.get("arrays_pieces_sha256"))
     model = decode_checked(content, arrays, str(directory / MODEL_FILE))
     if not isinstance(model, BaseEstimator):
         raise ModelError(f"{directory / MODEL_FILE} holds no model")
@@ -93,7 +97,7 @@ def _manifest(model: BaseEstimator, arrays: str, content: str) -> dict[str, Any]
     if seed is None:
         seed = model.get_params().get("estimator__random_state")
     return {
-        "arrays_sha256": arrays,
+        "arrays_pieces_sha256": arrays,
         "model_sha256": content,
         "data_sha256": getattr(model, "data_hash_", None),
         "seed": seed if isinstance(seed, int) else None,

@@ -176,7 +176,8 @@ STUDY = Study(
     rows=rows,
     draw=draw,
     notes=(
-        "Percent; propensities of the training labels, a = 0.55, b = 1.5; default parameters.",
+        "Percent; propensities of the training labels, a = 0.55, b = 1.5; default parameters "
+        "(but with --quick).",
         "seconds: training; ms a point: prediction of the whole test set. Kernels are compiled.",
         "published: means over several splits, from the Extreme Classification Repository.",
     ),

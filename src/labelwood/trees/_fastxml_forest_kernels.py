@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from labelwood.core.kernel import kernel
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import FloatArray, IndexArray, PointerArray
+from labelwood.linear._onevsrest_kernels import insert_label
 from labelwood.trees.forest import Forest
 
 _ONE = np.uint64(1)
+_FEW = 3  # rows, for which nothing is worth being spread out
 
 
 @kernel
@@ -39,22 +41,8 @@ def topk_rows(
             label = np.int32(met[m])
             score = scores[label] / n_trees
             scores[label] = 0
-            if size == k and score < top_scores[i, k - 1]:
-                continue
-            place = size
-            while place > 0 and (
-                top_scores[i, place - 1] < score
-                or (top_scores[i, place - 1] == score and top_labels[i, place - 1] > label)
-            ):
-                place -= 1
-            if place == k:
-                continue
-            size = min(size + 1, k)
-            for j in range(size - 1, place, -1):
-                top_scores[i, j] = top_scores[i, j - 1]
-                top_labels[i, j] = top_labels[i, j - 1]
-            top_scores[i, place] = score
-            top_labels[i, place] = label
+            if size < k or score >= top_scores[i, k - 1]:
+                size = insert_label(label, score, top_labels[i], top_scores[i], size)
     return top_labels, top_scores
 
 
@@ -132,6 +120,10 @@ def _descend_together(X: CSRArrays, forest: Forest, n_features: int) -> NDArray[
     """For each tree and row the node from which the row goes on alone."""
     n = X.indptr.size - 1
     nodes = np.empty((forest.roots.size, n), dtype=np.int64)
+    if n < _FEW:
+        for i in range(n):
+            nodes[:, i] = forest.roots
+        return nodes
     spread = np.zeros(n_features, dtype=np.float32)
     rows, others = np.empty(n, dtype=np.uint32), np.empty(n, dtype=np.uint32)
     todo = np.empty((n + 1, 3), dtype=np.int64)
@@ -162,7 +154,7 @@ def _descend_together(X: CSRArrays, forest: Forest, n_features: int) -> NDArray[
 def _pays_to_spread(X: CSRArrays, forest: Forest, node: int, rows: IndexArray) -> bool:
     """Whether spreading out the node's weights costs less than reading them for each row."""
     n_weights = forest.weight_indptr[node + 1] - forest.weight_indptr[node]
-    if forest.right[node] < 0 or rows.size < 3:
+    if forest.right[node] < 0 or rows.size < _FEW:
         return False
     cost = 2 * n_weights
     for k in range(rows.size):

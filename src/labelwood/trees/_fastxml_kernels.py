@@ -224,20 +224,23 @@ def _find_split(
     w = np.zeros(columns.indptr.size - 1)
     tol = _TOL * min(n_positive, n - n_positive) / n
     solve(columns, sides, costs, tol, growth.newton_steps, 1, state, w)
-    order, n_left = _order_by_side(columns, w, n)
-    if n_left == 0 or n_left == n:
-        return nothing
-    chosen = np.flatnonzero(w[: features.size])
     intercept = np.float32(0)
     if w.size > features.size:
-        intercept = np.float32(w[-1]) * np.float32(growth.bias)
+        intercept = np.float32(w[-1] * growth.bias)
+    w = w[: features.size]
+    order, n_left = _order_by_side(columns, w, intercept, n)
+    if n_left == 0 or n_left == n:
+        return nothing
+    chosen = np.flatnonzero(w)
     return order, n_left, features[chosen], w[chosen].astype(np.float32), intercept
 
 
 @kernel
-def _order_by_side(columns: CSRArrays, w: DoubleArray, n: int) -> tuple[IndexArray, int]:
+def _order_by_side(
+    columns: CSRArrays, w: DoubleArray, intercept: np.float32, n: int
+) -> tuple[IndexArray, int]:
     """The rows with a positive score first, all in their order; and how many those are."""
-    scores = np.zeros(n)
+    scores = np.full(n, np.float64(intercept))
     for j in range(w.size):
         weight = np.float64(np.float32(w[j]))
         if weight != 0:

@@ -1,12 +1,12 @@
 """A binary tree of sparse linear decisions with a label set in each leaf, as flat arrays."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from labelwood.core.parallel import parallel
-from labelwood.core.sparse import csr_arrays, make_csr, row_blocks, some_rows
+from labelwood.core.sparse import csr_arrays, cuts, make_csr, row_blocks, some_rows
 from labelwood.core.types import CSR, FloatArray, IndexArray, PointerArray
 from labelwood.errors import DataError
 
@@ -88,8 +88,9 @@ class CodingTree(NamedTuple):
         """Refuse arrays that would send a kernel out of bounds, or round in circles."""
         n = self.right.size
         if self.intercepts.size != n or not (
-            _fit(self.weight_indptr, n, self.features, self.weights)
-            and _fit(self.leaf_indptr, n, self.labels)
+            self.features.size == self.weights.size
+            and cuts(self.weight_indptr, n, self.features.size)
+            and cuts(self.leaf_indptr, n, self.labels.size)
         ):
             raise DataError("the nodes of the tree and their entries do not fit together")
         inside = (self.right > np.arange(n) + 1) & (self.right < n)
@@ -99,18 +100,10 @@ class CodingTree(NamedTuple):
             raise DataError("a decision looks at a feature that does not exist")
         if self.labels.size and self.labels.max() >= n_labels:
             raise DataError("a leaf holds a label that does not exist")
+        if not (np.isfinite(self.weights).all() and np.isfinite(self.intercepts).all()):
+            raise DataError("a decision holds a number that is not finite")
 
 
 def _blocks(X: CSR, most: int) -> list[slice]:
     """A few blocks of rows for threads; the larger they are, the longer rows stay together."""
     return row_blocks(X, min(max(X.shape[0] // 2 + 1, 256), most))
-
-
-def _fit(indptr: PointerArray, n: int, *entries: Any) -> bool:
-    """Whether the pointers cut the entries into `n` pieces."""
-    return (
-        indptr.size == n + 1
-        and indptr[0] == 0
-        and bool(np.all(np.diff(indptr) >= 0))
-        and all(indptr[-1] == part.size for part in entries)
-    )

@@ -49,7 +49,7 @@ class FastXMLClassifier(LabelEstimator):
     C : float
         Cost of the errors of a separator, against the absolute sum of its weights. Its two
         sides cost the same in all: one of m points among the n of a node costs 5 C n/m at each.
-        Features behave as if scaled to rows of unit length on average.
+        Features behave as if scaled to rows of unit length, by their median.
     bias : float
         Value of the constant feature whose weight is the intercept; 0 for none. It goes by
         the length of the rows as `C` does.
@@ -90,11 +90,11 @@ class FastXMLClassifier(LabelEstimator):
     """
 
     _constraints: ClassVar[Constraints] = {
-        "n_trees": Integer(low=1),
+        "n_trees": Integer(low=1, high=10**6),
         "max_leaf": Integer(low=1),
         "labels_per_leaf": Integer(low=1),
-        "C": Real(above=0),
-        "bias": Real(low=0),
+        "C": Real(above=0, high=1e6),
+        "bias": Real(low=0, high=1e6),
         "newton_steps": Integer(low=1),
         "normalize": Boolean(),
         "calibrate": Boolean(),
@@ -171,7 +171,7 @@ class FastXMLClassifier(LabelEstimator):
         """Grow `n` more trees.
 
         With the same data and an int as `random_state` they are those of a larger fit. A
-        calibration stays as it is.
+        calibration, and the parameter `n_trees`, stay as they are.
 
         Examples
         --------
@@ -201,8 +201,8 @@ class FastXMLClassifier(LabelEstimator):
         Y, classes, multilabel = encode_labels(y)
         if multilabel != self.multilabel_ or not np.array_equal(classes, self.classes_):
             raise DataError(
-                f"y must have the {self.classes_.size} labels that the model was fitted on. "
-                f"Got {classes.size} labels, or others."
+                f"y must have the {self.classes_.size} labels that the model was fitted on, in the "
+                f"same form: {self.classes_[:3].tolist()} and so on. Got {classes[:3].tolist()}."
             )
         return Y
 

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelwood.core.parallel import parallel
-from labelwood.core.sparse import csr_arrays, make_csr, row_blocks, some_rows
+from labelwood.core.sparse import csr_arrays, cuts, make_csr, row_blocks, some_rows
 from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, AnyArray, FloatArray, IndexArray, PointerArray
 from labelwood.errors import DataError
@@ -91,12 +91,14 @@ class Forest(NamedTuple):
         """Refuse arrays that would send a kernel out of bounds, or round in circles."""
         n = self.right.size
         if self.intercepts.size != n or not (
-            _fit(self.weight_indptr, n, self.features, self.weights)
-            and _fit(self.leaf_indptr, n, self.labels, self.averages)
+            self.features.size == self.weights.size
+            and self.labels.size == self.averages.size
+            and cuts(self.weight_indptr, n, self.features.size)
+            and cuts(self.leaf_indptr, n, self.labels.size)
         ):
             raise DataError("the nodes of the trees and their entries do not fit together")
         ends = np.append(self.roots, n)
-        if self.roots.size == 0 or ends[0] != 0 or np.any(np.diff(ends) <= 0):
+        if self.roots.size == 0 or ends[0] != 0 or np.any(ends[1:] <= ends[:-1]):
             raise DataError("the trees do not start one after the other")
         number = np.arange(n)
         last = np.repeat(ends[1:], np.diff(ends))
@@ -110,19 +112,11 @@ class Forest(NamedTuple):
         # NaN is neither.
         if not (self.averages.min(initial=1) > 0 and self.averages.max(initial=1) < np.inf):
             raise DataError("a leaf holds an average that is not positive")
+        if not (np.isfinite(self.weights).all() and np.isfinite(self.intercepts).all()):
+            raise DataError("a decision holds a number that is not finite")
 
 
 def _joined_pointers(parts: list[PointerArray]) -> PointerArray:
     starts = np.cumsum([0, *(part[-1] for part in parts[:-1])])
     moved = [part[1:] + start for part, start in zip(parts, starts, strict=True)]
     return np.concatenate([np.zeros(1, dtype=np.int64), *moved])
-
-
-def _fit(indptr: PointerArray, n: int, indices: IndexArray, values: FloatArray) -> bool:
-    """Whether the pointers cut the entries into `n` pieces."""
-    return (
-        indptr.size == n + 1
-        and indptr[0] == 0
-        and bool(np.all(np.diff(indptr) >= 0))
-        and indptr[-1] == indices.size == values.size
-    )

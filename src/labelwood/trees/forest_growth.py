@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from labelwood.core.memory import require_memory
 from labelwood.core.parallel import blocks, parallel
-from labelwood.core.sparse import CSRArrays, csr_arrays
+from labelwood.core.sparse import CSRArrays, csr_arrays, row_squares
 from labelwood.core.types import CSR, DoubleArray, FloatArray, IndexArray, PointerArray
+from labelwood.errors import DataError
 from labelwood.trees import _fastxml_kernels as kernels
 from labelwood.trees.forest import Forest
 
@@ -44,8 +45,8 @@ def grow_trees(
 ) -> GrownTrees:
     """One tree for each of `states`; `weights` (> 0) belong to the entries of Y.
 
-    Cost of an error and bias are those for rows of unit length; rows of another length on
-    average (root mean square) behave as if all of them were scaled to it.
+    Cost of an error and bias are those for rows of unit length; rows of another median length
+    behave as if all of them were scaled to it.
     """
     features = _prepare(X)
     growth = growth._replace(C=growth.C / features.length, bias=growth.bias * features.length)
@@ -57,18 +58,14 @@ def grow_trees(
         room = _workspace(points, features.columns.size)
         return [kernels.grow_tree(points, growth, room, state.copy()) for state in some]
 
-    # Several trees in a row, so that fresh memory is not asked for at each.
-    size = max(1, len(states) // (4 * n_threads))
-    groups = [states[part.start : part.stop] for part in blocks(len(states), size)]
-    first = parallel(grow, groups[:n_threads], n_jobs=n_jobs)
+    first = parallel(grow, [[state] for state in states[:n_threads]], n_jobs=n_jobs)
     _require_model_memory(first, len(states))
-    rest = parallel(
-        grow,
-        groups[n_threads:],
-        n_jobs=n_jobs,
-        description="growing trees",
-        weights=[len(group) for group in groups[n_threads:]],
-    )
+    others = states[n_threads:]
+    # Several trees in a row, so that fresh memory is not asked for at each.
+    size = max(1, len(others) // (4 * n_threads))
+    groups = [others[part.start : part.stop] for part in blocks(len(others), size)]
+    sizes = [len(group) for group in groups]
+    rest = parallel(grow, groups, n_jobs=n_jobs, description="growing trees", weights=sizes)
     trees = [tree for group in first + rest for tree in group]
     return GrownTrees(
         Forest.joined([_original(tree, features) for tree in trees]),
@@ -83,7 +80,9 @@ def _prepare(X: CSR) -> _Features:
     columns = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)].astype(np.uint32)
     place = np.zeros(X.shape[1], dtype=np.int32)
     place[columns] = np.arange(columns.size, dtype=np.int32)
-    length = float(np.sqrt(np.square(X.data, dtype=np.float64).sum() / X.shape[0])) or 1.0
+    lengths = np.sqrt(row_squares(X))
+    # The median: one long row must not make all others short.
+    length = float(np.median(lengths[lengths > 0])) if X.nnz else 1.0
     # A power of two changes no digit: rows score in prediction as they did in training.
     scale = 2.0 ** min(max(round(math.log2(length)), -_MAX_EXPONENT), _MAX_EXPONENT)
     matrix = type(X)((X.data / np.float32(scale), place[X.indices], X.indptr), shape=X.shape)
@@ -125,9 +124,12 @@ def _empty_like(X: CSRArrays) -> CSRArrays:
 
 
 def _require_work_memory(points: kernels.Points, n_threads: int) -> None:
-    # A thread holds the rows twice and the columns of one node, and a few numbers for each row.
-    entries, n = points.X.indices.size, points.X.indptr.size
-    needed = n_threads * (24 * entries + 120 * n)
+    # A thread holds the rows twice and the columns of one node, the labels of one node, and a
+    # few numbers for each row.
+    entries, n, n_labels = points.X.indices.size, points.X.indptr.size, points.labels.size
+    if entries + n >= 2**32:
+        raise DataError(f"X has {entries:,} non-zeros; trees are grown on fewer than 2³².")
+    needed = n_threads * (24 * entries + 16 * n_labels + 120 * n)
     require_memory(needed, f"growing trees on {n_threads} threads", "lower n_jobs")
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from labelwood.core.lanes import WIDTH
 from labelwood.core.parallel import parallel
-from labelwood.core.sparse import csr_arrays, make_csr, row_blocks, some_rows
+from labelwood.core.sparse import csr_arrays, cuts, make_csr, row_blocks, some_rows
 from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, AnyArray, FloatArray, IndexArray, PointerArray
 from labelwood.errors import DataError
@@ -117,10 +117,10 @@ class LabelForest(NamedTuple):
         n_nodes = self.is_leaf.size
         n_blocks = self.intercepts.size // WIDTH
         if not (
-            _points(self.node_blocks, n_nodes, n_blocks)
+            cuts(self.node_blocks, n_nodes, n_blocks)
             and self.children.size == self.intercepts.size == n_blocks * WIDTH
-            and _points(self.block_indptr, n_blocks, self.features.size)
-            and _points(self.entry_indptr, self.features.size, self.lanes.size)
+            and cuts(self.block_indptr, n_blocks, self.features.size)
+            and cuts(self.entry_indptr, self.features.size, self.lanes.size)
             and self.lanes.size == self.weights.size
             and np.all(self.lanes < WIDTH)
             and np.all(self.features < n_features)
@@ -148,16 +148,6 @@ class LabelForest(NamedTuple):
         inner = there & ~leaf
         if np.any(self.is_leaf[self.children[inner]] != self.above_leaves()[owner[inner]]):
             raise DataError("a node of the label trees has children of two kinds")
-
-
-def _points(pointers: PointerArray, n: int, end: int) -> bool:
-    """Whether these are the pointers of `n` parts of `end` things."""
-    return bool(
-        pointers.size == n + 1
-        and pointers[0] == 0
-        and pointers[-1] == end
-        and np.all(np.diff(pointers) >= 0)
-    )
 
 
 def _rise(values: IndexArray, pointers: PointerArray) -> bool:

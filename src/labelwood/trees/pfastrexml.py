@@ -12,8 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelwood.core.estimator import FittedAttributes
-from labelwood.core.params import Constraints, OneOf, Real
-from labelwood.core.propensity import Propensity
+from labelwood.core.params import Constraints, OneOf, Real, check_parameter
+from labelwood.core.propensity import CONSTANTS, Propensity
 from labelwood.core.sparse import csr_arrays, row_blocks
 from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, DoubleArray, FloatArray
@@ -27,7 +27,7 @@ from labelwood.trees.propensities import (
     label_propensities,
 )
 
-_ROWS = 8192  # whose candidates are held at once
+_PAIRS = 2**22  # of a row and a candidate, at most, that are held at once
 
 
 class PfastXMLClassifier(FastXMLClassifier):
@@ -71,8 +71,7 @@ random_state, n_jobs :
 
     _constraints: ClassVar[Constraints] = {
         **FastXMLClassifier._constraints,
-        "a": Real(low=0),
-        "b": Real(above=0),
+        **CONSTANTS,
         "propensities": (Chances(), None),
     }
 
@@ -124,10 +123,13 @@ random_state, n_jobs :
         if not sp.issparse(self.propensities):
             self.propensities_ = label_propensities(self.propensities, Y, self.a, self.b)
         elif self.calibrate:
-            raise ParameterError(
-                f"The 'calibrate' parameter of {type(self).__name__} must be False with "
-                "propensities for each point and label; give them for each label."
-            )
+            self._refuse_by_points("calibrate", "False")
+
+    def _refuse_by_points(self, name: str, wanted: str) -> None:
+        raise ParameterError(
+            f"The {name!r} parameter of {type(self).__name__} must be {wanted} with "
+            "propensities for each point and label; give them for each label."
+        )
 
     def _label_weights(self, Y: CSR) -> FloatArray:
         if sp.issparse(self.propensities):
@@ -159,7 +161,7 @@ class PfastreXMLClassifier(PfastXMLClassifier):
         Weight of the trees, from 0 to 1; the tail classifiers have the rest. It may be changed
         after the fit.
     gamma : float
-        How fast P falls with the distance from the centre.
+        How fast P falls with the distance from the centre; the value of the fit stays.
     tail : "mean" or "mle"
         Which centres: means, or those of greatest likelihood (slow; see `TailClassifier`).
     a, b, propensities :
@@ -244,6 +246,8 @@ random_state, n_jobs :
 
     def _before_trees(self, matrix: CSR, Y: CSR) -> None:
         super()._before_trees(matrix, Y)
+        if self.tail == "mle" and sp.issparse(self.propensities):
+            self._refuse_by_points("tail", "'mean'")  # (43) wants p_il where y_il = 0 too
         tail = TailClassifier(
             gamma=self.gamma,
             centre=self.tail,
@@ -264,26 +268,36 @@ random_state, n_jobs :
         return scores
 
     def _score(self, X: CSR, above: float | None = None) -> CSR:
-        scores = super()._score(X, above)
-        return scores if above is not None else self._combine(X, scores)
+        if above is not None:
+            return super()._score(X, above)
+        parts = [self._score_block(rows) for rows in self._blocks(X)]
+        return sp.csr_array(sp.vstack(parts, format="csr"))
 
-    def _combine(self, X: CSR, proposed: CSR) -> CSR:
+    def _score_block(self, X: CSR) -> CSR:
+        return self._combine(X, super()._score(X))
+
+    def _combine(self, X: CSR, scores: CSR) -> CSR:
         """α log Q + (1 − α) log P, in the places of Q."""
-        by_label = proposed.tocsc()
-        rows = by_label.indices.astype(np.int64)
-        counts = np.diff(by_label.indptr)
-        labels = np.repeat(np.arange(counts.size, dtype=np.int32), counts)
-        log_p = self.tail_.log_pairs(X, rows, labels, n_jobs=self.n_jobs)
+        check_parameter(type(self).__name__, "alpha", self.alpha, self._constraints["alpha"])
+        order = np.argsort(scores.indices, kind="stable")  # pairs of a label side by side
+        rows = np.repeat(np.arange(X.shape[0]), np.diff(scores.indptr))[order]
+        labels = scores.indices[order].astype(np.int32, copy=False)
+        log_p = np.empty_like(scores.data)
+        log_p[order] = self.tail_.log_pairs(X, rows, labels, n_jobs=self.n_jobs)
         alpha = np.float32(self.alpha)
-        by_label.data = alpha * np.log(by_label.data) + (1 - alpha) * log_p
-        return sp.csr_array(by_label)
+        scores.data = alpha * np.log(scores.data) + (1 - alpha) * log_p
+        return scores
+
+    def _blocks(self, X: CSR) -> list[CSR]:
+        """Rows that are scored at once, so few that their candidates take little memory."""
+        most = min(self.classes_.size, self.roots_.size * self.labels_per_leaf)
+        return [X[rows] for rows in row_blocks(X, max(_PAIRS // max(most, 1), 256))]
 
     def _score_topk(self, X: CSR, k: int) -> TopK:
         from labelwood.trees._pfastrexml_kernels import topk_of_scores
 
-        parts = row_blocks(X, _ROWS)
-        found = [topk_of_scores(csr_arrays(self._score(X[rows])), k) for rows in parts]
-        labels, scores = zip(*found, strict=True)
+        parts = [topk_of_scores(csr_arrays(self._score_block(rows)), k) for rows in self._blocks(X)]
+        labels, scores = zip(*parts, strict=True)
         return TopK(np.concatenate(labels), np.concatenate(scores))
 
     def _check_fitted(self) -> None:

@@ -31,7 +31,7 @@ def label_propensities(given: object, Y: CSR, a: float, b: float) -> Propensity 
     """One propensity for each label: those given, or estimated from the labels when None are."""
     n, n_labels = Y.shape
     if given is None:
-        return Propensity(np.bincount(Y.indices, minlength=n_labels), n, a, b)
+        given = Propensity(np.bincount(Y.indices, minlength=n_labels), n, a, b)
     values = check_chances(given, n_labels)
     return given if isinstance(given, Propensity) else values
 
