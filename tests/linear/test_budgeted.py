@@ -642,3 +642,15 @@ def test_sixteen_million_columns_are_a_normal_input():
     X = sp.csr_array((data, columns.ravel(), indptr), shape=(n, width))
     model = BudgetedClassifier(50).fit(X, y)
     assert model.selected_features_.tolist() == features.tolist()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_an_intercept_stays_where_no_digit_is_left_to_gain(seed):
+    rng = np.random.default_rng(seed)
+    signs = np.where(np.arange(6698) < 4, -1.0, 1.0)
+    products = rng.normal(0, 10.0 ** rng.integers(-8, 3), signs.size)
+    costs = np.ones(signs.size)
+    b = best_intercept(signs, costs, products, 0.0)
+    grid = b + np.array([-1e-3, 0, 1e-3]) * max(abs(b), 1)
+    losses = [np.sum(np.maximum(0, 1 - signs * (products + one)) ** 2) for one in grid]
+    assert losses[1] <= min(losses) * (1 + 1e-12)

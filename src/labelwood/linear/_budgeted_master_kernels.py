@@ -78,10 +78,10 @@ def best_intercept(
         else:
             high = b
         new = b + pull / mass
+        if new == b:
+            return b  # no digit is left; a bracket that ends at b would send it far off
         if not low < new < high:
             new = 0.5 * (low + high)
-        if new == b:
-            return b
         b = new
     return b
 
