@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from labelwood.cli import options
+from labelwood.cli.interrupt import stop_if_interrupted
 
 if TYPE_CHECKING:
     from labelwood.data.dataset import Dataset
@@ -49,6 +50,7 @@ def demo(
         tagger.fit(train)
         seconds = time.perf_counter() - start
         evaluation = tagger.evaluate(test, random_state=seed)
+    stop_if_interrupted()
     save(tagger, output / "model")
     (output / "evaluation.json").write_text(evaluation.to_json() + "\n", encoding="utf-8")
     evaluation.write_per_label_csv(output / "per-label.csv")

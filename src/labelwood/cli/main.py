@@ -12,6 +12,7 @@ from labelwood.cli.convert import convert
 from labelwood.cli.demo import demo
 from labelwood.cli.evaluate import evaluate
 from labelwood.cli.info import info
+from labelwood.cli.interrupt import remember_interrupts
 from labelwood.cli.predict import predict
 from labelwood.cli.source import in_options
 from labelwood.cli.study import study
@@ -64,6 +65,7 @@ def _show_warning(
 def main() -> None:
     """Run the command line: a known error is one line and exit code 2."""
     warnings.showwarning = _show_warning
+    remember_interrupts()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8")  # names of labels are in every script

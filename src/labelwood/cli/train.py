@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labelwood.cli import options
+from labelwood.cli.interrupt import stop_if_interrupted
 from labelwood.cli.learners import LEARNERS
 from labelwood.cli.source import Source, with_source
 
@@ -68,6 +69,7 @@ def train(
         start = time.perf_counter()
         tagger.fit(dataset, choose=choose)
         seconds = time.perf_counter() - start
+        stop_if_interrupted()
         save(tagger, output)
     size = sum(file.stat().st_size for file in output.iterdir())
     name = type(tagger.estimator_).__name__
