@@ -24,6 +24,15 @@ CLASSIFIERS = [
     and not issubclass(one, LabelEstimator)
 ]
 
+# Checks of scikit-learn that a classifier here does not pass, each with its reason.
+_FOLDS = "folds are drawn of rows: one of weight 2 is in one fold, two equal rows may be in two"
+EXCEPTIONS = {
+    "BudgetedTreeClassifier": {
+        "check_sample_weight_equivalence_on_dense_data": _FOLDS,
+        "check_sample_weight_equivalence_on_sparse_data": _FOLDS,
+    },
+}
+
 
 @pytest.fixture(params=CLASSIFIERS, ids=lambda one: one.__name__)
 def classifier(request):
@@ -46,7 +55,10 @@ def test_the_budgeted_ones_are_found():
 def test_it_keeps_scikit_learns_contract(classifier):
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "budget=3 is above", LabelwoodWarning)
-        check_estimator(classifier, on_skip=None)
+        expected = EXCEPTIONS.get(type(classifier).__name__, {})
+        results = check_estimator(classifier, expected_failed_checks=expected, on_skip=None)
+    needless = {r["check_name"] for r in results if r["status"] == "passed"} & set(expected)
+    assert not needless, "these exceptions can go"
 
 
 def test_it_is_the_same_for_every_number_of_threads(classifier):

@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 _HOME = {
     "AnnotationTreeClassifier": "labelwood.trees.annotation",
     "BudgetedClassifier": "labelwood.linear.budgeted",
+    "BudgetedTreeClassifier": "labelwood.trees.budgeted",
     "Dataset": "labelwood.data.dataset",
     "FastXMLClassifier": "labelwood.trees.fastxml",
     "LabelTreeClassifier": "labelwood.trees.labeltree",
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from labelwood.store.store import save as save
     from labelwood.store.tagger import Tagger as Tagger
     from labelwood.trees.annotation import AnnotationTreeClassifier as AnnotationTreeClassifier
+    from labelwood.trees.budgeted import BudgetedTreeClassifier as BudgetedTreeClassifier
     from labelwood.trees.choice import choose_learner as choose_learner
     from labelwood.trees.choice import expected_costs as expected_costs
     from labelwood.trees.fastxml import FastXMLClassifier as FastXMLClassifier

@@ -1,0 +1,362 @@
+"""A tree of linear decisions that read few features: the supervised budgeted tree."""
+
+import warnings
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from scipy.special import expit
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from labelwood.core.binary import BinaryEstimator
+from labelwood.core.estimator import FittedAttributes, check_fitted_attributes
+from labelwood.core.labels import encode_labels
+from labelwood.core.params import (
+    N_JOBS,
+    RANDOM_STATE,
+    Boolean,
+    Constraints,
+    Integer,
+    Real,
+    check_parameters,
+)
+from labelwood.core.random import RandomState, seed_sequence
+from labelwood.core.types import CSR, AnyArray, DoubleArray, IndexArray, PointerArray
+from labelwood.errors import DataError, LabelwoodWarning
+
+if TYPE_CHECKING:
+    from labelwood.trees.budgeted_nodes import FlatTrees
+    from labelwood.trees.budgeted_text import Rule
+
+
+class BudgetedTreeClassifier(BinaryEstimator):
+    """A tree of linear decisions, each on at most `budget` features (SBT).
+
+    Each node has one classifier for each fold of a cross-validation; they share their features
+    and vote. A node becomes a leaf where the decisions below it leave no fewer held-out errors.
+    Where no linear decision helps, a pair of features that decides together is looked for,
+    and one of them split at its mean. More than two classes have a tree each.
+
+    Parameters
+    ----------
+    budget : int
+        Features in a decision.
+    C : float
+        Cost of an error, for each point.
+    max_planes : int
+        Limit of planes in the search for features; see `BudgetedClassifier`.
+    max_depth : int
+        Limit of decisions on a path.
+    min_split : int
+        Points that a node must have to be split.
+    n_folds : int
+        Folds of the cross-validation, and so classifiers in a decision.
+    prune : bool
+        Whether decisions that hardly lower held-out errors are removed.
+    min_gain : float
+        Standard errors by which they have to; with 0 one error fewer will do.
+    second_order : bool
+        Whether pairs of features are looked for where no linear decision helps.
+    tol, max_iter : float, int
+        Tolerance and limit of steps of each decision; see `BudgetedClassifier`.
+    random_state : int, SeedSequence, Generator, RandomState or None
+        For the folds.
+    n_jobs : int or None
+        Threads; the result is the same for any number of them.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    n_leaves_, depth_ : int
+        Leaves of all trees, and decisions on the longest path.
+    selected_features_ : array of int
+        Features used in any decision, sorted; `selected_names_` are their names.
+    feature_counts_, feature_usage_ : arrays
+        How many decisions use each of them, and the mean number of decisions using it that a
+        training point meets in a tree.
+    roots_, right_, depths_ : arrays of int
+        First node of each tree; for each node the child for the negative side (−1 for a leaf;
+        that for the positive side comes next), and its depth.
+    indptr_, features_, weights_, intercepts_ : arrays
+        Node v decides on `features_[indptr_[v]:indptr_[v + 1]]`, fold k by that part of
+        `weights_[k]` and by `intercepts_[k, v]`.
+    n_points_, totals_ : arrays
+        For each node its training points, as their own fold's classifiers sent them,
+        and their weight outside and in the class of the tree.
+    cv_errors_ : array
+        For each node the weight of its points that its decision gets wrong, if its features
+        are chosen without them; NaN if it never had a decision.
+    subtree_errors_ : array of shape (n_nodes, 2)
+        For each node the weight of its points that are wrong in the leaves below: as
+        their own fold's classifiers decide, and as in `cv_errors_`.
+    slopes_ : array
+        For each leaf, the logit of the chance of the class at distance 1 from the last decision.
+    kinds_ : array of str
+        For each node "linear" or "second order", or why it is a leaf.
+    n_iter_ : int
+        Proximal steps made, for all decisions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelwood import BudgetedTreeClassifier
+    >>> X = np.random.default_rng(0).standard_normal((400, 20))
+    >>> y = np.where(X[:, 3] * X[:, 8] > 0, "same", "different")  # no line separates these
+    >>> model = BudgetedTreeClassifier(budget=1, random_state=0).fit(X, y)
+    >>> model.selected_features_.tolist()
+    [3, 8]
+    >>> model.predict(np.eye(20)[[3]] + 2 * np.eye(20)[[8]]).tolist()
+    ['same']
+    """
+
+    _constraints: ClassVar[Constraints] = {
+        "budget": Integer(low=1),
+        "C": Real(above=0),
+        "max_planes": Integer(low=1),
+        "max_depth": Integer(low=0),
+        "min_split": Integer(low=2),
+        "n_folds": Integer(low=2),
+        "prune": Boolean(),
+        "min_gain": Real(low=0),
+        "second_order": Boolean(),
+        "tol": Real(low=1e-6, below=1),
+        "max_iter": Integer(low=1),
+        "random_state": RANDOM_STATE,
+        "n_jobs": N_JOBS,
+    }
+    _fitted: ClassVar[FittedAttributes] = {
+        "roots_": (np.int64, ("trees",)),
+        "right_": (np.int64, ("nodes",)),
+        "depths_": (np.int64, ("nodes",)),
+        "indptr_": (np.int64, (None,)),
+        "features_": (np.uint32, ("entries",)),
+        "weights_": (np.float64, (None, "entries")),
+        "intercepts_": (np.float64, (None, "nodes")),
+        "n_points_": (np.int64, ("nodes",)),
+        "totals_": (np.float64, ("nodes", 2)),
+        "cv_errors_": (np.float64, ("nodes",)),
+        "subtree_errors_": (np.float64, ("nodes", 2)),
+        "slopes_": (np.float64, ("nodes",)),
+        "n_iter_": int,
+    }
+
+    roots_: PointerArray
+    right_: PointerArray
+    depths_: PointerArray
+    indptr_: PointerArray
+    features_: IndexArray
+    weights_: DoubleArray
+    intercepts_: DoubleArray
+    n_points_: PointerArray
+    totals_: DoubleArray
+    cv_errors_: DoubleArray
+    subtree_errors_: DoubleArray
+    slopes_: DoubleArray
+    kinds_: AnyArray
+
+    def __init__(
+        self,
+        budget: int = 10,
+        *,
+        C: float = 1.0,
+        max_planes: int = 10,
+        max_depth: int = 8,
+        min_split: int = 10,
+        n_folds: int = 5,
+        prune: bool = True,
+        min_gain: float = 1.0,
+        second_order: bool = True,
+        tol: float = 1e-3,
+        max_iter: int = 10_000,
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.budget = budget
+        self.C = C
+        self.max_planes = max_planes
+        self.max_depth = max_depth
+        self.min_split = min_split
+        self.n_folds = n_folds
+        self.prune = prune
+        self.min_gain = min_gain
+        self.second_order = second_order
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+        """Grow and prune the tree; `sample_weight` multiplies the cost of each point's error."""
+        from labelwood.trees.budgeted_growth import Growth, Points, grow_trees
+        from labelwood.trees.budgeted_nodes import flatten
+
+        matrix, codes, weights = self._begin_classes(X, y, sample_weight)
+        folds = _folds(codes, int(self.n_folds), self.random_state)
+        positive = range(self.classes_.size) if self.classes_.size > 2 else [1]
+        trees = [
+            Points(matrix, np.where(codes == one, 1.0, -1.0), weights, folds, int(self.n_folds))
+            for one in positive
+        ]
+        growth = Growth(**{name: getattr(self, name) for name in Growth._fields})
+        roots, effort = grow_trees(trees, growth, self.n_jobs)
+        for name, value in flatten(roots, trees)._asdict().items():
+            setattr(self, f"{name}_", value)
+        self.n_iter_ = effort.n_iter
+        if effort.n_unsolved:
+            message = (
+                f"{effort.n_unsolved} problems met the iteration limit; "
+                f"raise max_iter (now {self.max_iter}) or tol"
+            )
+            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        return self
+
+    def _begin_classes(
+        self, X: object, y: object, sample_weight: object
+    ) -> tuple[CSR, PointerArray, DoubleArray]:
+        """Checked features, the number of each point's class, and weights."""
+        check_parameters(self, self._constraints)
+        if y is None:
+            raise DataError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
+        matrix = self._check_X(X, reset=True)
+        Y, classes, multilabel = encode_labels(y)
+        if multilabel:
+            raise DataError("y must hold one class for each point. Got label sets instead.")
+        if Y.shape[0] != matrix.shape[0]:
+            raise DataError(f"X has {matrix.shape[0]} rows and y has {Y.shape[0]}.")
+        weights = self._check_weights(sample_weight, matrix)
+        n_left = np.count_nonzero(np.bincount(Y.indices, weights) > 0)
+        if n_left < 2:
+            found = "one class" if n_left else "no class"
+            raise DataError(f"y holds {found} (of positive weight) and two are needed.")
+        if self.budget > matrix.shape[1]:
+            warnings.warn(
+                f"budget={self.budget} is above the number of features "
+                f"({matrix.shape[1]}): all of them may be used.",
+                LabelwoodWarning,
+                stacklevel=3,
+            )
+        self.classes_ = classes
+        return matrix, Y.indices.astype(np.int64), weights
+
+    @property
+    def n_leaves_(self) -> int:
+        """Leaves of all trees."""
+        check_is_fitted(self)
+        return int(np.count_nonzero(self.right_ < 0))
+
+    @property
+    def depth_(self) -> int:
+        """Decisions on the longest path."""
+        check_is_fitted(self)
+        return int(self.depths_.max())
+
+    @property
+    def selected_features_(self) -> IndexArray:
+        """Features used in any decision, sorted."""
+        check_is_fitted(self)
+        return np.unique(self.features_)
+
+    @property
+    def selected_names_(self) -> AnyArray:
+        """Names of the selected features: columns of the data frame of `fit`, else like x0."""
+        chosen = self.selected_features_
+        if hasattr(self, "feature_names_in_"):
+            return np.asarray(self.feature_names_in_)[chosen]
+        return np.array([f"x{feature}" for feature in chosen], dtype=np.str_)
+
+    @property
+    def feature_counts_(self) -> PointerArray:
+        """How many decisions use each of the selected features."""
+        check_is_fitted(self)
+        return np.unique(self.features_, return_counts=True)[1].astype(np.int64)
+
+    @property
+    def feature_usage_(self) -> DoubleArray:
+        """Mean number of decisions with each selected feature that a point meets in a tree."""
+        places = np.searchsorted(self.selected_features_, self.features_)
+        passing = np.repeat(self.n_points_, np.diff(self.indptr_)).astype(np.float64)
+        return np.bincount(places, passing) / self.n_points_[self.roots_].sum()
+
+    def decision_function(self, X: object) -> DoubleArray:
+        """Logit of the chance of each class in its tree, of shape (n, n_classes).
+
+        For two classes of shape (n,), and positive for the second.
+        """
+        matrix = self._check_X(X)
+        leaves, distances = self._trees().walk(matrix, self.n_jobs)
+        # On a decision itself the leaf still says more than nothing.
+        scores = self.slopes_[leaves] * np.maximum(distances, 1e-9)
+        return scores[:, 0] if self.classes_.size == 2 else scores
+
+    def _trees(self) -> "FlatTrees":
+        from labelwood.trees.budgeted_nodes import FlatTrees
+
+        return FlatTrees(**{name: getattr(self, f"{name}_") for name in FlatTrees._fields})
+
+    def apply(self, X: object) -> PointerArray:
+        """The leaf of each point in each tree, as a node number, of shape (n, n_trees)."""
+        matrix = self._check_X(X)
+        return self._trees().walk(matrix, self.n_jobs)[0]
+
+    def predict(self, X: object) -> AnyArray:
+        """The class of each point."""
+        scores = self.decision_function(X)
+        best = scores > 0 if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[np.asarray(best, dtype=np.intp)]
+
+    def predict_proba(self, X: object) -> DoubleArray:
+        """Chances of the classes, of shape (n, n_classes): those of the trees, made to sum to 1."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            scores = np.column_stack([-scores, scores])
+        chances = expit(scores)
+        return chances / chances.sum(axis=1, keepdims=True)
+
+    def export_text(
+        self, feature_names: object = None, *, max_features: int = 5, decimals: int = 2
+    ) -> str:
+        """The trees as indented text; `max_features` of each decision are shown."""
+        from labelwood.trees.budgeted_text import export_text
+
+        return export_text(self, feature_names, max_features, decimals)
+
+    def rules(self, feature_names: object = None, *, decimals: int = 2) -> "list[Rule]":
+        """One readable rule for each leaf."""
+        from labelwood.trees.budgeted_text import rules
+
+        return rules(self, feature_names, decimals)
+
+    def plot(self, ax: object = None, feature_names: object = None, *, tree: int = 0) -> Any:
+        """Draw one tree with matplotlib and return the axes."""
+        from labelwood.trees.budgeted_text import plot
+
+        return plot(self, ax, feature_names, tree)
+
+    def _check_fitted(self) -> None:
+        classes = getattr(self, "classes_", None)
+        if not isinstance(classes, np.ndarray) or classes.ndim != 1 or classes.size < 2:
+            raise DataError("classes_ must be a list of classes")
+        sizes = {
+            "trees": classes.size if classes.size > 2 else 1,
+            "nodes": np.size(getattr(self, "right_", ())),
+            "entries": np.size(getattr(self, "features_", ())),
+        }
+        check_fitted_attributes(self, {"n_features_in_": int, **self._fitted}, sizes)
+        self._trees().check(self.n_features_in_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = True
+        return tags
+
+
+def _folds(codes: PointerArray, n_folds: int, random_state: object) -> PointerArray:
+    """A fold for each point: at random, with equal shares of every class."""
+    rng = np.random.default_rng(seed_sequence(random_state))
+    order = rng.permutation(codes.size)
+    order = order[np.argsort(codes[order], kind="stable")]
+    folds = np.empty(codes.size, dtype=np.int64)
+    folds[order] = np.arange(codes.size) % n_folds
+    return folds

@@ -1,0 +1,520 @@
+import importlib
+import lzma
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.datasets import load_svmlight_file
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import LinearSVC
+from sklearn.utils.estimator_checks import check_estimator
+
+import labelwood
+from builders import random_csr
+from labelwood.core.sparse import as_csr, unit_rows
+from labelwood.data.text import TextVectorizer
+from labelwood.errors import (
+    DataError,
+    LabelwoodWarning,
+    MissingExtraError,
+    ModelError,
+    ParameterError,
+)
+from labelwood.trees import budgeted_pairs
+from labelwood.trees._budgetedtree_kernels import votes
+from labelwood.trees.budgeted import BudgetedTreeClassifier, _folds
+from labelwood.trees.budgeted_growth import _gains
+from labelwood.trees.budgeted_pairs import find_pair
+
+# Checks of scikit-learn that fail, each with its reason.
+_FOLDS = "points of weight 0 and repeated points change the folds"
+EXCEPTIONS = {
+    "check_sample_weight_equivalence_on_dense_data": _FOLDS,
+    "check_sample_weight_equivalence_on_sparse_data": _FOLDS,
+}
+FORMS = {
+    "as in the paper": lambda pair, noise: (pair, noise),
+    "centred": lambda pair, noise: (pair, noise - 0.5),
+    "of equal variance": lambda pair, noise: (pair, (noise - 0.5) * np.sqrt(12)),
+    "a tenth of the scale": lambda pair, noise: (0.1 * pair, noise - 0.5),
+    "shifted": lambda pair, noise: (0.3 * pair + 5, noise),
+}
+
+
+def xor(n, n_noise, form="as in the paper", seed=0):
+    """Two features whose signs agree in one class and differ in the other, and noise (§8.1.1)."""
+    rng = np.random.default_rng(seed)
+    pair = rng.standard_normal((n, 2)).astype(np.float32)
+    y = np.where(pair[:, 0] * pair[:, 1] > 0, 1, -1)
+    noise = rng.random((n, n_noise), dtype=np.float32)
+    return np.hstack(FORMS[form](pair, noise)), y
+
+
+def error_of_xor(n_train, n_noise, form, **parameters):
+    X, y = xor(n_train + 2_000, n_noise, form)
+    model = BudgetedTreeClassifier(random_state=0, **parameters).fit(X[:n_train], y[:n_train])
+    most_used = model.selected_features_[np.argsort(-model.feature_usage_)[:2]]
+    return np.mean(model.predict(X[n_train:]) != y[n_train:]), sorted(most_used.tolist())
+
+
+def linear_classes(n=200, d=8, n_classes=2, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)).astype(np.float32)
+    centres = 2 * rng.standard_normal((n_classes, d))
+    y = rng.integers(n_classes, size=n)
+    return (X + centres[y]).astype(np.float32), y
+
+
+def walk_by_hand(model, x):
+    """The leaf of one dense row in the first tree, and the distance: the definition, in Python."""
+    node, distance = int(model.roots_[0]), 1.0
+    while model.right_[node] >= 0:
+        part = slice(model.indptr_[node], model.indptr_[node + 1])
+        scores = model.weights_[:, part] @ x[model.features_[part]] + model.intercepts_[:, node]
+        positive = np.sum(scores > 0)
+        tie = 2 * positive == scores.size
+        node_is_positive = scores.sum() > 0 if tie else 2 * positive > scores.size
+        distance = abs(scores.mean())
+        node = node + 1 if node_is_positive else int(model.right_[node])
+    return node, distance
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_xor_is_solved_by_its_two_features_in_every_form(form):
+    error, most_used = error_of_xor(1_500, 50, form, budget=2)
+    assert error < 0.06
+    assert most_used == [0, 1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_noise", [200, 1_000, 5_000])
+@pytest.mark.parametrize("form", FORMS)
+def test_xor_is_solved_among_thousands_of_noise_features(n_noise, form):
+    error, most_used = error_of_xor(10_000, n_noise, form, budget=3, n_jobs=2)
+    assert error < 0.06
+    assert most_used == [0, 1]
+
+
+def test_neither_a_line_nor_linear_splits_alone_solve_centred_xor():
+    X, y = xor(2_000, 60, "of equal variance")
+    svm = LinearSVC().fit(X[:1_000], y[:1_000])
+    model = BudgetedTreeClassifier(2, second_order=False, random_state=0).fit(X[:1_000], y[:1_000])
+    assert abs(svm.score(X[1_000:], y[1_000:]) - 0.5) < 0.06
+    assert model.score(X[1_000:], y[1_000:]) < 0.9
+
+
+def test_a_class_between_two_others_of_the_same_feature_is_found():
+    X = np.random.default_rng(0).standard_normal((2_000, 30))
+    y = np.abs(X[:, 4]) < 0.7
+    model = BudgetedTreeClassifier(1, random_state=0).fit(X[:1_500], y[:1_500])
+    assert model.score(X[1_500:], y[1_500:]) > 0.95
+    assert model.kinds_[0] == "second order"
+
+
+def test_labels_without_meaning_give_a_small_tree():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((500, 20)), rng.random(500) < 0.5
+    model = BudgetedTreeClassifier(3, random_state=0, min_gain=2).fit(X, y)
+    whole = clone(model).set_params(prune=False).fit(X, y)
+    assert model.n_leaves_ < 0.5 * whole.n_leaves_
+
+
+def test_a_pair_is_that_of_the_largest_difference_of_mean_products():
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((400, 7))
+    signs = np.where(X[:, 1] * X[:, 5] + 0.5 * rng.standard_normal(400) > 0, 1.0, -1.0)
+    Z = X.astype(np.float32) - X.astype(np.float32).mean(axis=0, dtype=np.float64)
+
+    def z(j, k):
+        one, other = (Z[signs == s, j] * Z[signs == s, k] for s in (1, -1))
+        return abs(one.mean() - other.mean()) / np.sqrt(
+            one.var() / one.size + other.var() / other.size
+        )
+
+    best = max((z(j, k), j, k) for j in range(7) for k in range(j, 7))
+    found = find_pair(as_csr(X), signs)
+    assert {found.feature, found.partner} == set(best[1:])
+    assert found.z == pytest.approx(best[0], rel=1e-6)
+
+
+def test_dense_and_sparse_searches_agree():
+    X = random_csr(300, 20, density=0.4)
+    contrast = budgeted_pairs._contrast(np.where(np.arange(300) % 3, 1.0, -1.0))
+    _, means, deviations = budgeted_pairs._candidates(X)
+    dense = budgeted_pairs._dense_pairs(X, contrast, means, deviations)
+    sparse = budgeted_pairs._sparse_pairs(X, contrast, means, deviations)
+    assert dense == sparse
+
+
+def test_words_that_exclude_each_other_are_found_in_sparse_rows():
+    rng = np.random.default_rng(0)
+    noise = sp.random_array((3_000, 2_000), density=0.01, format="csr", rng=rng)
+    words = rng.random((3_000, 2)) < 0.5
+    X = as_csr(sp.hstack([noise, sp.csr_array(words.astype(float))]))
+    found = find_pair(X, np.where(words[:, 0] ^ words[:, 1], 1.0, -1.0))
+    assert {found.feature, found.partner} == {2_000, 2_001}
+
+
+@settings(max_examples=20)
+@given(seed=st.integers(0, 10_000))
+def test_features_without_meaning_hardly_ever_pass_for_a_pair(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((300, 15))
+    found = find_pair(as_csr(X), np.where(rng.random(300) < 0.5, 1.0, -1.0))
+    assert found is None or found.z < 6
+
+
+def test_few_points_of_a_class_or_constant_features_give_no_pair():
+    X, y = xor(300, 3)
+    assert find_pair(as_csr(X[:40]), y[:40].astype(float)) is None
+    assert find_pair(as_csr(np.ones((300, 3))), y.astype(float)) is None
+    assert find_pair(sp.csr_array((300, 3), dtype=np.float32), y.astype(float)) is None
+
+
+def test_most_folds_decide_and_of_equally_many_the_mean():
+    scores = np.array([[1.0, 1.0, -1.0], [1.0, -3.0, 3.0], [-9.0, -1.0, 0.0], [1.0, 1.0, 0.0]])
+    sides, means = np.empty(3), np.empty(3)
+    votes(scores[:3].copy(), sides, means)
+    assert sides.tolist() == [1, -1, -1]
+    votes(scores, sides, means)
+    assert sides.tolist() == [1, -1, -1]
+    np.testing.assert_allclose(means, scores.mean(axis=0))
+
+
+@pytest.mark.parametrize("n_folds", [2, 5])
+def test_prediction_is_a_walk_by_votes(n_folds):
+    X, y = xor(500, 5)
+    model = BudgetedTreeClassifier(2, n_folds=n_folds, random_state=0).fit(X, y)
+    assert model.depth_ >= 2
+    by_hand = [walk_by_hand(model, row) for row in X[:100]]
+    assert model.apply(X[:100])[:, 0].tolist() == [leaf for leaf, _ in by_hand]
+    expected = [model.slopes_[leaf] * distance for leaf, distance in by_hand]
+    np.testing.assert_allclose(model.decision_function(X[:100]), expected, rtol=1e-6)
+
+
+def test_nodes_hold_the_points_of_their_children():
+    X, y = xor(1_000, 20)
+    model = BudgetedTreeClassifier(2, prune=False, random_state=0).fit(X, y)
+    for node in np.flatnonzero(model.right_ >= 0):
+        children = [node + 1, model.right_[node]]
+        assert model.n_points_[node] == model.n_points_[children].sum()
+        np.testing.assert_allclose(model.totals_[node], model.totals_[children].sum(axis=0))
+        below = model.subtree_errors_[children].sum(axis=0)
+        np.testing.assert_allclose(model.subtree_errors_[node], below)
+        assert model.depths_[children].tolist() == [model.depths_[node] + 1] * 2
+    assert model.n_leaves_ == np.count_nonzero(model.right_ >= 0) + 1
+
+
+def test_pruning_keeps_what_lowers_errors():
+    X, y = xor(1_000, 20)
+    y[:150] *= -1
+    whole = BudgetedTreeClassifier(2, prune=False, random_state=0).fit(X, y)
+    model = clone(whole).set_params(prune=True).fit(X, y)
+    assert model.n_leaves_ < whole.n_leaves_
+    for node in np.flatnonzero(model.right_ >= 0):
+        children = [node + 1, model.right_[node]]
+        if model.kinds_[node] == "linear" and np.all(model.right_[children] < 0):
+            # A linear decision above two leaves leaves as many errors as it made.
+            assert model.subtree_errors_[node, 1] == model.cv_errors_[node]
+
+
+@pytest.mark.parametrize(
+    ("below", "min_gain", "kept"),
+    [
+        ([100, 89], 1, True),  # held-out errors fall by more than √100
+        ([100, 91], 1, False),
+        ([100, 91], 0, True),
+        ([100, 100], 0, False),
+        ([69, 100], 1, True),  # a choice explains √(100 × 9)
+        ([71, 100], 1, False),
+    ],
+)
+def test_a_gain_is_more_than_chance_or_choice_explains(below, min_gain, kept):
+    assert _gains(np.array([100.0, 100.0]), np.array(below, dtype=float), min_gain, 9.0) is kept
+
+
+def test_held_out_errors_of_a_root_are_those_of_its_folds():
+    from labelwood.linear.budgeted import BudgetedClassifier
+
+    X, y = linear_classes(150, 6)
+    y[:20] = 1 - y[:20]
+    model = BudgetedTreeClassifier(2, max_depth=1, random_state=0).fit(X, y)
+    folds = _folds(y, 5, 0)
+    wrong = 0
+    for fold in range(5):
+        one = BudgetedClassifier(2).fit(X[folds != fold], y[folds != fold])
+        wrong += np.sum(one.predict(X[folds == fold]) != y[folds == fold])
+    assert model.cv_errors_[0] == wrong
+
+
+@given(
+    sizes=st.lists(st.integers(0, 30), min_size=1, max_size=4).filter(sum),
+    n_folds=st.integers(2, 6),
+)
+def test_folds_share_every_class_evenly(sizes, n_folds):
+    codes = np.repeat(np.arange(len(sizes)), sizes)
+    folds = _folds(codes, n_folds, 0)
+    for label in range(len(sizes)):
+        counts = np.bincount(folds[codes == label], minlength=n_folds)
+        assert counts.max() - counts.min() <= 1
+
+
+def test_several_classes_have_a_tree_each():
+    X, y = linear_classes(600, 6, 4)
+    names = np.array(["ash", "birch", "cedar", "date"])[y]
+    model = BudgetedTreeClassifier(6, random_state=0).fit(X[:400], names[:400])
+    assert model.roots_.size == 4
+    chances = model.predict_proba(X[400:])
+    np.testing.assert_allclose(chances.sum(axis=1), 1)
+    assert model.score(X[400:], names[400:]) > 0.85
+    assert {rule.tree for rule in model.rules()} == {0, 1, 2, 3}
+    assert "tree of cedar" in model.export_text()
+
+
+def test_chances_are_close_to_frequencies():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((4_000, 5))
+    y = rng.random(4_000) < 1 / (1 + np.exp(-2 * X[:, 0]))
+    chances = BudgetedTreeClassifier(1, random_state=0).fit(X[:2000], y[:2000]).predict_proba(X)
+    for low in (0.0, 0.2, 0.5, 0.8):
+        there = (chances[2000:, 1] >= low) & (chances[2000:, 1] < low + 0.2)
+        assert abs(chances[2000:, 1][there].mean() - y[2000:][there].mean()) < 0.1
+
+
+def test_usage_counts_the_points_that_pass():
+    X, y = xor(1_000, 10)
+    model = BudgetedTreeClassifier(2, random_state=0).fit(X, y)
+    counts, usage = dict.fromkeys(range(12), 0), dict.fromkeys(range(12), 0.0)
+    for node in range(model.right_.size):
+        for feature in model.features_[model.indptr_[node] : model.indptr_[node + 1]]:
+            counts[int(feature)] += 1
+            usage[int(feature)] += model.n_points_[node] / 1_000
+    used = [feature for feature in range(12) if counts[feature]]
+    assert model.selected_features_.tolist() == used
+    assert model.feature_counts_.tolist() == [counts[feature] for feature in used]
+    np.testing.assert_allclose(model.feature_usage_, [usage[feature] for feature in used])
+
+
+def test_no_decision_uses_more_features_than_the_budget():
+    X, y = linear_classes(200, 30)
+    model = BudgetedTreeClassifier(3, prune=False, random_state=0).fit(X, y)
+    assert np.diff(model.indptr_).max() <= 3
+
+
+def test_the_tree_of_a_text_model_prints_words():
+    texts = ["a red rose in bloom", "a red car", "a blue rose in bloom", "a blue car"] * 10
+    vectorizer = TextVectorizer(min_df=1)
+    X = vectorizer.fit_transform(texts)
+    model = BudgetedTreeClassifier(1, random_state=0).fit(X, ["plant", "thing"] * 20)
+    names = vectorizer.get_feature_names_out()
+    text = model.export_text(names)
+    assert any(word in text for word in ("rose", "bloom", "car"))
+    assert "plant (20 points, 0.0% wrong)" in text
+    assert text.splitlines()[2] == "else"
+    first, second = model.rules(names)
+    assert {first.label, second.label} == {"plant", "thing"}
+    assert first.conditions[0].endswith("> 0")
+    assert str(second) == f"{second.conditions[0]} → {second.label} (20 points, 0.0% wrong)"
+
+
+def test_long_decisions_are_cut_short_and_other_names_are_refused():
+    X, y = linear_classes(200, 30)
+    model = BudgetedTreeClassifier(9, max_depth=1, random_state=0).fit(X, y)
+    assert "[and 7 more]" in model.export_text(max_features=2)
+    with pytest.raises(DataError, match="feature_names must hold 30 names"):
+        model.export_text(["a", "b"])
+    with pytest.raises(DataError, match="feature_names must be a list"):
+        model.rules("abc")
+
+
+def test_rules_say_where_points_go():
+    X, y = xor(600, 3)
+    model = BudgetedTreeClassifier(1, random_state=0).fit(X, y)
+    rules = model.rules()
+    assert [rule.node for rule in rules] == np.flatnonzero(model.right_ < 0).tolist()
+    assert sum(rule.support for rule in rules) == 600
+    leaves = model.apply(X)[:, 0]
+    for rule in rules:
+        there = leaves == rule.node
+        assert set(model.predict(X[there]).astype(str)) == {rule.label}
+
+
+def test_a_drawing_has_a_box_for_each_node_and_a_line_for_each_branch():
+    pytest.importorskip("matplotlib")
+    X, y = xor(600, 3)
+    model = BudgetedTreeClassifier(1, random_state=0).fit(X, y)
+    ax = model.plot(feature_names=list("abcde"))
+    boxes = [text.get_text() for text in ax.texts if text.get_bbox_patch() is not None]
+    assert len(boxes) == model.right_.size
+    assert len(ax.lines) == model.right_.size - 1
+    assert any("\n" in text and "wrong" in text for text in boxes)
+    assert model.plot(ax) is ax
+    with pytest.raises(ParameterError, match=r"tree must be in 0…0. Got 1"):
+        model.plot(tree=1)
+
+
+def test_a_drawing_says_what_is_missing(monkeypatch):
+    X, y = linear_classes(50, 3)
+    model = BudgetedTreeClassifier(2, random_state=0).fit(X, y)
+
+    def missing(name):
+        raise ImportError(name)
+
+    monkeypatch.setattr(importlib, "import_module", missing)
+    with pytest.raises(MissingExtraError, match=r"needs the 'report' extra"):
+        model.plot()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_number_of_threads_changes_nothing(n_classes):
+    X, y = linear_classes(200, 12, n_classes)
+    y[::7] = 0
+    one, two = (
+        BudgetedTreeClassifier(3, prune=False, random_state=0, n_jobs=jobs).fit(X, y)
+        for jobs in (1, 2)
+    )
+    for name in ("right_", "features_", "weights_", "intercepts_", "slopes_", "cv_errors_"):
+        assert getattr(one, name).tobytes() == getattr(two, name).tobytes()
+    assert one.decision_function(X).tobytes() == two.decision_function(X).tobytes()
+
+
+def test_it_keeps_scikit_learns_contract():
+    with pytest.warns(LabelwoodWarning, match="budget=10 is above"):  # of the checks' narrow data
+        results = check_estimator(
+            BudgetedTreeClassifier(random_state=0), expected_failed_checks=EXCEPTIONS, on_skip=None
+        )
+    passed = {r["check_name"] for r in results if r["status"] == "passed"}
+    assert not passed & set(EXCEPTIONS), "these exceptions can go"
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_saved_model_predicts_the_same(n_classes, tmp_path, monkeypatch):
+    home = {**labelwood._HOME, "BudgetedTreeClassifier": "labelwood.trees.budgeted"}
+    monkeypatch.setattr(labelwood, "_HOME", home)
+    X, y = linear_classes(120, 8, n_classes)
+    model = BudgetedTreeClassifier(3, random_state=0).fit(X, y)
+    labelwood.save(model, tmp_path / "model")
+    loaded = labelwood.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
+    assert loaded.export_text() == model.export_text()
+    assert loaded.get_params() == model.get_params()
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("right_", lambda a: np.where(a >= 0, 0, a), "not further on"),
+        ("features_", lambda a: a + np.uint32(99), "feature that does not exist"),
+        ("roots_", lambda a: a + 1, "one after the other"),
+        ("indptr_", lambda a: a[::-1].copy(), "do not fit together"),
+        ("weights_", lambda a: a * np.nan, "not finite"),
+        ("slopes_", lambda a: a[1:], "slopes_ must be an array"),
+        ("kinds_", lambda a: a[1:], "kinds_ must hold a word"),
+        ("classes_", lambda a: a[:1], "classes_ must be a list"),
+    ],
+)
+def test_a_changed_model_is_refused(name, change, message, tmp_path, monkeypatch):
+    home = {**labelwood._HOME, "BudgetedTreeClassifier": "labelwood.trees.budgeted"}
+    monkeypatch.setattr(labelwood, "_HOME", home)
+    X, y = xor(300, 3)
+    model = BudgetedTreeClassifier(1, random_state=0).fit(X, y)
+    setattr(model, name, change(getattr(model, name)))
+    labelwood.save(model, tmp_path / "model")
+    with pytest.raises(ModelError, match=message):
+        labelwood.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"budget": 0}, "'budget' .* must be an int ≥ 1. Got 0"),
+        ({"C": 0.0}, "'C' .* must be"),
+        ({"n_folds": 1}, "'n_folds' .* must be an int ≥ 2"),
+        ({"min_split": 1}, "'min_split'"),
+        ({"max_depth": -1}, "'max_depth'"),
+    ],
+)
+def test_a_parameter_out_of_its_range_is_refused(parameters, message):
+    X, y = linear_classes(20, 3)
+    with pytest.raises(ParameterError, match=message):
+        BudgetedTreeClassifier(**parameters).fit(X, y)
+
+
+def test_data_that_cannot_be_used_is_refused():
+    X, y = linear_classes(20, 3)
+    model = BudgetedTreeClassifier(2)
+    with pytest.raises(DataError, match="y holds one class"):
+        model.fit(X, np.zeros(20))
+    with pytest.raises(DataError, match="y holds one class"):
+        model.fit(X, y, sample_weight=(y == 1).astype(float))
+    with pytest.raises(DataError, match="X has 20 rows and y has 19"):
+        model.fit(X, y[:-1])
+    with pytest.raises(DataError, match="Got label sets"):
+        model.fit(X, [["a"], ["b", "c"]] * 10)
+    X[3, 1] = np.nan
+    with pytest.raises(DataError, match=r"X contains NaN \(row 3, column 1\)"):
+        model.fit(X, y)
+
+
+def test_a_budget_above_the_number_of_features_is_legal_and_said():
+    X, y = linear_classes(60, 3)
+    with pytest.warns(LabelwoodWarning, match="budget=9 is above the number of features"):
+        model = BudgetedTreeClassifier(9, random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.8
+
+
+def test_features_that_tell_nothing_give_one_leaf_of_the_larger_class():
+    X, y = np.ones((30, 3)), np.repeat(["few", "many"], [10, 20])
+    model = BudgetedTreeClassifier(2, random_state=0).fit(X, y)
+    assert (model.n_leaves_, model.depth_, model.selected_features_.size) == (1, 0, 0)
+    assert model.predict(np.zeros((2, 3))).tolist() == ["many", "many"]
+    assert model.predict_proba(np.zeros((1, 3)))[0, 1] == pytest.approx(21 / 32, abs=1e-3)
+    assert str(model.rules()[0]) == "always → many (30 points, 33.3% wrong)"
+    none = BudgetedTreeClassifier(2, random_state=0).fit(sp.csr_array((30, 3)), y)
+    assert none.n_leaves_ == 1
+
+
+def test_rows_without_features_follow_the_intercepts():
+    X, y = linear_classes(100, 4)
+    model = BudgetedTreeClassifier(2, random_state=0).fit(X, y)
+    leaf, _ = walk_by_hand(model, np.zeros(4))
+    assert model.apply(np.zeros((1, 4)))[0, 0] == leaf
+
+
+def test_a_class_of_one_point_does_no_harm():
+    X, y = linear_classes(60, 4)
+    y[0] = 2
+    model = BudgetedTreeClassifier(3, random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.8
+
+
+def test_points_of_no_weight_do_not_count():
+    X, y = linear_classes(120, 5)
+    weights = np.ones(120)
+    weights[:60] = 0
+    y[:60] = 1 - y[:60]
+    model = BudgetedTreeClassifier(3, random_state=0).fit(X, y, sample_weight=weights)
+    assert model.n_points_[0] == 60
+    assert model.score(X[60:], y[60:]) > 0.9
+
+
+def test_a_decision_that_is_not_solved_is_said():
+    X, y = linear_classes(60, 5)
+    with pytest.warns(ConvergenceWarning, match="met the iteration limit; raise max_iter"):
+        BudgetedTreeClassifier(3, max_iter=1, tol=1e-6, random_state=0).fit(X, y)
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", ["pcmac", "basehock"])
+def test_real_text_needs_few_words(shared_data, name):
+    with lzma.open(shared_data / "binary" / f"{name}.svm.xz") as file:
+        X, y = load_svmlight_file(file)
+    X = unit_rows(as_csr(X))
+    order = np.random.default_rng(0).permutation(y.size)
+    train, test = np.split(order, [int(0.8 * y.size)])
+    model = BudgetedTreeClassifier(50, C=5, random_state=0).fit(X[train], y[train])
+    assert model.score(X[test], y[test]) > 0.85
+    assert model.selected_features_.size < 0.1 * X.shape[1]
