@@ -1,4 +1,7 @@
 import itertools
+import subprocess
+import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -654,3 +657,35 @@ def test_an_intercept_stays_where_no_digit_is_left_to_gain(seed):
     grid = b + np.array([-1e-3, 0, 1e-3]) * max(abs(b), 1)
     losses = [np.sum(np.maximum(0, 1 - signs * (products + one)) ** 2) for one in grid]
     assert losses[1] <= min(losses) * (1 + 1e-12)
+
+
+def test_rounding_does_not_make_the_solver_run_for_ever():
+    code = (
+        "import numpy as np, warnings\n"
+        "warnings.simplefilter('ignore')\n"
+        "from labelwood import BudgetedClassifier\n"
+        "X = [[896110720, -202774944], [230328400, -1287679488], [-460302880, 640970368],"
+        " [-1052850560, 110873488], [900363456, -113577784], [718509312, -319601664]]\n"
+        "print(BudgetedClassifier(2, max_iter=100).fit(X, [1, 0, 0, 0, 1, 0]).n_iter_)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert int(done.stdout) <= 400
+
+
+def test_a_huge_constant_column_does_not_hide_the_others():
+    rng = np.random.default_rng(0)
+    y = rng.random(200) < 0.5
+    X = np.column_stack([np.full(200, 1e10), np.where(y, 1.0, -1.0)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = BudgetedClassifier(1).fit(X, y)
+    assert 1 in model.planes_.indices
+
+
+@pytest.mark.parametrize("name", ["coef_", "intercept_"])
+def test_numbers_that_are_not_finite_are_refused(name):
+    model = BudgetedClassifier(1).fit([[1.0], [-1.0]], [1, 0])
+    value = getattr(model, name)
+    (value.data if name == "coef_" else value)[:] = np.nan
+    with pytest.raises(DataError, match="not finite"):
+        model._check_fitted()

@@ -13,6 +13,7 @@ from labelwood.core.types import DoubleArray, IndexArray
 
 _FREE = np.uint32(2**32 - 1)  # no column has this number: `csr_arrays` refuses so many
 _ONE = np.uint64(1)
+_NEGLIGIBLE = 1e-9  # a sum that is nothing but rounding, as a share of its terms
 
 
 class FeatureTable(NamedTuple):
@@ -24,17 +25,23 @@ class FeatureTable(NamedTuple):
 
 @kernel
 def column_scores(X: CSRArrays, residuals: DoubleArray, scores: DoubleArray) -> None:
-    """Add (Σ_i r_i x_ij)² to the score of every column, for every row of `residuals`."""
-    sums = np.empty(scores.size)
+    """Add (Σ_i r_i x_ij)² to the score of every column, for every row of `residuals`.
+
+    Sums that are nothing but rounding of their own terms are left out.
+    """
+    sums, sizes = np.empty(scores.size), np.empty(scores.size)
     for v in range(residuals.shape[0]):
         sums[:] = 0
+        sizes[:] = 0
         for i in range(residuals.shape[1]):
             r = residuals[v, i]
             if r != 0:
                 for p in range(np.uint64(X.indptr[i]), np.uint64(X.indptr[i + 1])):
                     sums[X.indices[p]] += r * X.data[p]
+                    sizes[X.indices[p]] += abs(r * X.data[p])
         for j in range(scores.size):
-            scores[j] += sums[j] * sums[j]
+            if abs(sums[j]) > _NEGLIGIBLE * sizes[j]:
+                scores[j] += sums[j] * sums[j]
 
 
 @kernel

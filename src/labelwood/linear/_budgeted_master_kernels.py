@@ -25,6 +25,7 @@ _ROUNDING = 1e-14  # of a sum, as a share of its terms
 _NOISE = 1e-12  # of a difference of losses
 _MAX_INTERCEPT_STEPS = 200
 _SHARE = 0.01  # of the first duality gap
+_DOUBLINGS = 100  # of the curvature in one step; more would be rounding's doing
 FINEST = 1e-6  # a gap, as a share of the value, that rounding lets every problem reach
 
 
@@ -248,7 +249,9 @@ def solve_master(
         curvature *= 0.9
         norm, model = _try_step(problem, at, sums, curvature, trial, m_trial)
         loss = losses(problem, m_trial, b, residuals)
-        while loss > loss_at + model + _NOISE * loss_at:
+        doublings = 0
+        while loss > loss_at + model + _NOISE * max(loss_at, value) and doublings < _DOUBLINGS:
+            doublings += 1
             curvature *= 2.0
             norm, model = _try_step(problem, at, sums, curvature, trial, m_trial)
             loss = losses(problem, m_trial, b, residuals)

@@ -152,7 +152,10 @@ class BudgetedClassifier(BinaryEstimator):
         )
         self._take(solved)
         if not solved.converged:
-            self.stop_reason_ = f"iteration limit; raise max_iter (now {self.max_iter}) or tol"
+            self.stop_reason_ = (
+                f"iteration limit; bring the columns to like scales, or raise max_iter "
+                f"(now {self.max_iter}) or tol"
+            )
             warnings.warn(self.stop_reason_, ConvergenceWarning, stacklevel=2)
         return self
 
@@ -198,6 +201,10 @@ class BudgetedClassifier(BinaryEstimator):
             if not sp.issparse(matrix) or matrix.format != "csr":
                 raise DataError(f"{name} must be a sparse matrix")
             check_structure(matrix, name)
+            if not np.isfinite(matrix.data).all():
+                raise DataError(f"{name} holds a number that is not finite")
+        if not np.isfinite(self.intercept_).all():
+            raise DataError("intercept_ is not finite")
 
 
 def _rows(features: list[IndexArray], values: list[DoubleArray], width: int) -> CSR:

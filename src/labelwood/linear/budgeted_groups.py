@@ -13,7 +13,6 @@ from labelwood.linear import _budgeted_kernels as kernels
 from labelwood.linear import _budgeted_master_kernels as master
 
 _LARGEST = 1e100  # C·Σx², whose square is a number yet
-_NEGLIGIBLE = 1e-9  # a feature's sum that is nothing but rounding, as a share of its largest
 
 
 class Groups(NamedTuple):
@@ -81,8 +80,7 @@ class GroupSolver:
         """The plane with the greatest Σ_j (Σ_i r_i x_ij)², and that sum (§4.1.1)."""
         scores = np.zeros(self.features.size)
         kernels.column_scores(self.X, residuals, scores)
-        rounding = _NEGLIGIBLE * self.largest * np.abs(residuals).sum(axis=1).max()
-        plane = largest(scores, budget, rounding**2)
+        plane = largest(scores, budget, 0.0)
         return plane, float(scores[plane].sum())
 
     def lower_bound(self, residuals: DoubleArray, worst: float) -> float:

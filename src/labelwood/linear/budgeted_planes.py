@@ -168,7 +168,7 @@ def _decisions(
         plane_weights=parts,
         objectives=objectives,
         objective=kept.value,
-        bound=bound,
+        bound=min(bound, kept.value),  # which rounding may exceed where both are next to nothing
         n_iter=solver.n_iter,
         converged=solver.converged,
         stop_reason=reason,
