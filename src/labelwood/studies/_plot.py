@@ -2,7 +2,7 @@
 
 import importlib
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from labelwood.errors import MissingExtraError
@@ -34,3 +34,60 @@ def svg(draw: Callable[[Any, Sequence[Row]], None], rows: Sequence[Row]) -> byte
         draw(figure, rows)
         figure.savefig(file, format="svg", metadata=_METADATA)
     return file.getvalue()
+
+
+def legend_below(figure: Any, panels: Iterable[Any]) -> None:
+    """One legend for all panels, which names each curve once."""
+    named = {
+        label: handle
+        for panel in panels
+        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(list(named.values()), list(named), loc="outside lower center", ncols=4)
+
+
+def draw_panels(
+    figure: Any, rows: Sequence[Row], *, panel: str, curve: str, x: str, y: str
+) -> None:
+    """A panel for each value of column `panel`: `y` against `x`, a curve for each of `curve`.
+
+    A figure that has no `x`, such as a published one, is a dashed line across its panel, in
+    the colour of the curve that is called the same up to a comma.
+    """
+    titles = list(dict.fromkeys(str(row[panel]) for row in rows))
+    n_columns = min(3, len(titles))
+    n_rows = -(-len(titles) // n_columns)
+    figure.set_size_inches(3.3 * n_columns, 2.8 * n_rows + 0.6)
+    panels = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
+    for axes in panels[len(titles) :]:
+        axes.remove()
+    names = dict.fromkeys(str(row[curve]).partition(",")[0] for row in rows)
+    colours = {name: f"C{i}" for i, name in enumerate(names)}
+    for axes, title in zip(panels, titles, strict=False):
+        own = [row for row in rows if row[panel] == title and row.get(y) is not None]
+        for name in dict.fromkeys(str(row[curve]) for row in own):
+            _curve(axes, [row for row in own if row[curve] == name], x, y, name, colours)
+        axes.set(title=title, xlabel=x, ylabel=y, xscale="log")
+        values: list[Any] = [row[y] for row in own]
+        axes.set_ylim(0, 1.08 * max(values, default=1))
+        _plain_ticks(axes.xaxis)
+    legend_below(figure, panels[: len(titles)])
+
+
+def _curve(
+    axes: Any, rows: Sequence[Row], x: str, y: str, name: str, colours: dict[str, str]
+) -> None:
+    colour = colours[name.partition(",")[0]]
+    points = [(row[x], row[y]) for row in rows if row.get(x) is not None]
+    if points:
+        axes.plot(*zip(*points, strict=True), "o-", markersize=4, color=colour, label=name)
+    else:
+        axes.axhline(rows[0][y], linestyle="--", linewidth=1, color=colour, label=name)
+
+
+def _plain_ticks(axis: Any) -> None:
+    """1, 2, 5, 10 … on a logarithmic axis, in place of powers that run into each other."""
+    ticker = importlib.import_module("matplotlib.ticker")
+    axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter("{x:,g}")
+    axis.set_minor_formatter("")

@@ -6,11 +6,13 @@ hand. That table has none of these data sets; the published figures are those th
 Extreme Classification Repository gives for its own splits of Bibtex and Delicious.
 """
 
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from labelwood.studies._datasets import QUICK_POINTS, first, read_split, split_files
+from labelwood.studies._measure import best_of_three, compile_kernels, make, timed
+from labelwood.studies._plot import legend_below
 from labelwood.studies._result import Row
 from labelwood.studies._study import Options, Study
 
@@ -34,10 +36,6 @@ PUBLISHED = {  # P@1, P@3, P@5
 KS = (1, 3, 5)
 METRICS = ("P", "nDCG", "PSP")
 FIGURES = tuple(f"{metric}@{k}" for metric in METRICS for k in KS)
-_FILES = ("train.txt.xz", "test.txt.xz")
-_QUICK_TREES = 3
-_QUICK_POINTS = 400
-_WARM_POINTS = 200
 
 
 def rows(part: str, options: Options) -> Iterator[Row]:
@@ -47,7 +45,7 @@ def rows(part: str, options: Options) -> Iterator[Row]:
     train, test = _read(part, options)
     p = propensity(train.Y)
     for learner, class_name in LEARNERS.items():
-        model = _make(class_name, options)
+        model = make(class_name, options)
         yield {"data": part, "learner": learner, **_measure(model, train, test, p)}
         if (part, learner) in PUBLISHED:
             precisions = zip(KS, PUBLISHED[part, learner], strict=True)
@@ -56,13 +54,8 @@ def rows(part: str, options: Options) -> Iterator[Row]:
 
 
 def _read(part: str, options: Options) -> tuple["Dataset", "Dataset"]:
-    from labelwood.data.load import load_dataset
-
-    if part == "pydocs":
-        train, test = _pydocs(options)
-    else:
-        train, test = (load_dataset(options.file(f"{part}/{name}")) for name in _FILES)
-    return _first(train, test, _QUICK_POINTS) if options.quick else (train, test)
+    train, test = _pydocs(options) if part == "pydocs" else read_split(part, options)
+    return first(train, test, QUICK_POINTS) if options.quick else (train, test)
 
 
 def _pydocs(options: Options) -> tuple["Dataset", "Dataset"]:
@@ -78,59 +71,15 @@ def _pydocs(options: Options) -> tuple["Dataset", "Dataset"]:
     return replace(train, X=X_train), replace(test, X=X_test)
 
 
-def _first(train: "Dataset", test: "Dataset", n: int) -> tuple["Dataset", "Dataset"]:
-    """The first `n` points of both, with the labels that those for training have."""
-    import numpy as np
-
-    few, few_test = (data.select(range(min(n, len(data)))) for data in (train, test))
-    labels = np.unique(few.Y.indices)
-    few, few_test = (
-        replace(data, Y=data.Y[:, labels], label_names=None, taxonomy=None)
-        for data in (few, few_test)
-    )
-    return few, few_test
-
-
-def _make(class_name: str, options: Options) -> Any:
-    import labelwood
-
-    model = getattr(labelwood, class_name)()
-    values: dict[str, Any] = {"random_state": options.seed, "n_jobs": options.jobs}
-    if options.quick:
-        values["n_trees"] = _QUICK_TREES
-    known = model.get_params()
-    return model.set_params(**{name: values[name] for name in values if name in known})
-
-
 def _measure(model: Any, train: "Dataset", test: "Dataset", p: Any) -> Row:
     from labelwood.metrics import evaluate
 
-    _compile(model, train)
-    _, fit_seconds = _timed(lambda: model.fit(train.X, train.Y))
-    top, seconds = min(
-        (_timed(lambda: model.predict_topk(test.X, KS[-1])) for _ in range(3)),
-        key=lambda timed: timed[1],
-    )
+    compile_kernels(model, train)
+    _, fit_seconds = timed(lambda: model.fit(train.X, train.Y))
+    top, seconds = best_of_three(lambda: model.predict_topk(test.X, KS[-1]))
     found = evaluate(test.Y, top, propensity=p, ks=KS, n_bootstrap=0)
     figures: Row = {name: 100 * found[name] for name in FIGURES}
     return {**figures, "seconds": fit_seconds, "ms a point": 1000 * seconds / len(test)}
-
-
-def _compile(model: Any, train: "Dataset") -> None:
-    """Learn from a few points, so that the times are those of compiled kernels."""
-    from sklearn.base import clone
-
-    few, _ = _first(train, train, _WARM_POINTS)
-    small = clone(model)
-    if "n_trees" in small.get_params():
-        small.set_params(n_trees=1)
-    small.fit(few.X, few.Y).predict_topk(few.X, KS[-1])
-
-
-def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
-    start = time.perf_counter()
-    result = work()
-    return result, time.perf_counter() - start
 
 
 def draw(figure: Any, rows: Sequence[Row]) -> None:
@@ -148,22 +97,14 @@ def draw(figure: Any, rows: Sequence[Row]) -> None:
                 panel.plot(KS, values, style, color=colours[learner], label=row["learner"])
             panel.set_title(f"{row['data']}: {metric}@k, percent")
             panel.set_xticks(KS)
-    named = {
-        label: handle
-        for panel in panels[:, 0]
-        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)
-    }
-    figure.legend(list(named.values()), list(named), loc="outside lower center", ncols=4)
+    legend_below(figure, panels[:, 0])
 
 
 STUDY = Study(
     name="pfastrexml-table",
     title="P@k, nDCG@k and PSP@k of FastXML, PfastXML, PfastreXML and others on four data sets",
     parts={
-        **{
-            name: [f"{name}/{file}" for file in _FILES]
-            for name in ("bibtex", "delicious", "eurlex57k")
-        },
+        **{name: split_files(name) for name in ("bibtex", "delicious", "eurlex57k")},
         "pydocs": (),
     },
     columns={

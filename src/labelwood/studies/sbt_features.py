@@ -1,0 +1,126 @@
+"""How few features a classifier needs: trees of budgeted decisions, one of them, and L1.
+
+Figure 5 of Liu and Tsang (JMLR 2017), "Making decision trees feasible in ultrahigh feature and
+label dimensions", on data of two classes that are at hand. Pcmac is the paper's; classifiers
+with an absolute penalty stand for those that it compares with.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from labelwood.studies._binary import (
+    ERROR_NOTE,
+    FILES,
+    N_FOLDS,
+    Split,
+    best_of,
+    figures,
+    n_features,
+    read_splits,
+)
+from labelwood.studies._plot import draw_panels
+from labelwood.studies._result import Row
+from labelwood.studies._study import Options, Study
+
+C_GRID = (0.1, 1.0, 10.0)
+L1_GRID = tuple(2.0 ** (power / 2) for power in range(-28, 21))
+BUDGETS = {  # of a decision: 0.1, 0.3, 1, 3, 9 per cent of the features, as far as time allows
+    "pcmac": (3, 10, 33, 99, 296),
+    "basehock": (5, 15, 49, 146, 438),
+    "madelon": (1, 2, 5, 15),
+    "a9a": (1, 4, 11),
+}
+PUBLISHED = {"SBT": 7.22, "linear SVM": 7.47}  # per cent on pcmac (Table 5)
+
+
+def rows(part: str, options: Options) -> Iterator[Row]:
+    """Every learner at every budget on one data set, then the SVM with all features."""
+    splits = read_splits(part, options)
+    budgets = BUDGETS[part][:2] if options.quick else BUDGETS[part]
+    for learner, budget, models in _models(splits, budgets, options):
+        yield {"data": part, "learner": learner, "budget": budget, **figures(models, splits)}
+    if part == "pcmac":
+        for learner, value in PUBLISHED.items():
+            yield {"data": part, "learner": f"{learner}, published", "error": value}
+
+
+def _models(
+    splits: Sequence[Split], budgets: Sequence[int], options: Options
+) -> Iterator[tuple[str, int | None, list[Any]]]:
+    """Learner, budget, and a fitted model for each split."""
+    from sklearn.svm import LinearSVC
+
+    from labelwood.linear.budgeted import BudgetedClassifier
+    from labelwood.trees.budgeted import BudgetedTreeClassifier
+
+    for budget in budgets:
+        trees = [BudgetedTreeClassifier(budget, C=C, random_state=options.seed) for C in C_GRID]
+        yield "SBT", budget, best_of(trees, splits, options)
+    for budget in budgets:
+        decisions = [BudgetedClassifier(budget, C=C) for C in C_GRID]
+        yield "BAC", budget, best_of(decisions, splits, options)
+    for learner, sparse in _sparse(options.seed).items():
+        paths = [_within(sparse, split, budgets) for split in splits]
+        for budget, *models in zip(budgets, *paths, strict=True):
+            yield learner, budget, models
+    machines = [LinearSVC(C=C, max_iter=10_000, random_state=options.seed) for C in C_GRID]
+    yield "linear SVM", None, best_of(machines, splits, options)
+
+
+def _sparse(seed: int) -> dict[str, Any]:
+    """Classifiers whose C decides how many features they keep."""
+    import sklearn
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.svm import LinearSVC
+    from sklearn.utils.fixes import parse_version
+
+    new = parse_version(sklearn.__version__) >= parse_version("1.8")
+    penalty: dict[str, Any] = {"l1_ratio": 1} if new else {"penalty": "l1"}
+    settings: dict[str, Any] = {"max_iter": 10_000, "random_state": seed}
+    return {
+        "L1-SVM": LinearSVC(penalty="l1", dual=False, **settings),
+        "L1-logistic": LogisticRegression(solver="liblinear", **penalty, **settings),
+    }
+
+
+def _within(model: Any, split: Split, budgets: Sequence[int]) -> list[Any]:
+    """For each budget, the model with the largest C that keeps no more features."""
+    from sklearn.base import clone
+
+    found: list[tuple[int, Any]] = []
+    for C in L1_GRID:
+        one = clone(model).set_params(C=C).fit(split.X, split.y)
+        found.append((n_features(one), one))
+        if found[-1][0] > budgets[-1]:
+            break
+    return [[one for n, one in found if n <= budget][-1] for budget in budgets]
+
+
+def draw(figure: Any, rows: Sequence[Row]) -> None:
+    """A panel for each data set: error against the number of features, a curve a learner."""
+    draw_panels(figure, rows, panel="data", curve="learner", x="features", y="error")
+
+
+STUDY = Study(
+    name="sbt-features",
+    title="Test error and number of features of SBT, BAC and L1 on data of two classes",
+    parts=FILES,
+    columns={
+        "data": "",
+        "learner": "",
+        "budget": "d",
+        "features": ",.1f",
+        "leaves": ".1f",
+        "error": ".2f",
+        "±": ".2f",
+    },
+    rows=rows,
+    draw=draw,
+    notes=(
+        ERROR_NOTE,
+        "budget: features that a decision may have; features: those that the whole model reads.",
+        f"SBT, BAC and linear SVM: C of {C_GRID} from {N_FOLDS}-fold cross-validation; L1: the "
+        "largest C within the budget.",
+        "published: Table 5 of Liu and Tsang (JMLR 2017), one split 80/20.",
+    ),
+)
