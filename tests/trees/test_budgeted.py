@@ -4,7 +4,7 @@ import lzma
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_svmlight_file
@@ -130,9 +130,8 @@ def test_a_pair_is_that_of_the_largest_difference_of_mean_products():
 
     def z(j, k):
         one, other = (Z[signs == s, j] * Z[signs == s, k] for s in (1, -1))
-        return abs(one.mean() - other.mean()) / np.sqrt(
-            one.var() / one.size + other.var() / other.size
-        )
+        variance = np.concatenate([one, other]).var()  # as if the classes were the same
+        return abs(one.mean() - other.mean()) / np.sqrt(variance / one.size + variance / other.size)
 
     best = max((z(j, k), j, k) for j in range(7) for k in range(j, 7))
     found = find_pair(as_csr(X), signs)
@@ -158,13 +157,59 @@ def test_words_that_exclude_each_other_are_found_in_sparse_rows():
     assert {found.feature, found.partner} == {2_000, 2_001}
 
 
-@settings(max_examples=20)
-@given(seed=st.integers(0, 10_000))
-def test_features_without_meaning_hardly_ever_pass_for_a_pair(seed):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((300, 15))
-    found = find_pair(as_csr(X), np.where(rng.random(300) < 0.5, 1.0, -1.0))
-    assert found is None or found.z < 6
+@pytest.mark.parametrize(
+    ("n", "d", "density", "share"),
+    [
+        (300, 15, 1.0, 0.5),
+        (1_000, 60, 0.1, 0.1),  # one product in a hundred is not 0, and few are in the class
+        (3_000, 60, 0.09, 0.5),
+        (1_500, 25, 0.5, 0.1),
+    ],
+)
+def test_features_without_meaning_hardly_ever_pass_for_a_pair(n, d, density, share):
+    n_found = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        X = as_csr(sp.random_array((n, d), density=density, format="csr", rng=rng))
+        signs = np.where(rng.random(n) < share, 1.0, -1.0)
+        n_found += find_pair(X, signs) is not None
+    assert n_found <= 5
+
+
+def test_a_pair_of_a_small_class_is_found_in_sparse_rows():
+    rng = np.random.default_rng(0)
+    words = rng.random((6_000, 200)) < 0.1
+    words[:, :2] = rng.random((6_000, 2)) < 0.3
+    chance = np.where(words[:, 0] & words[:, 1], 0.4, 0.1)
+    found = find_pair(as_csr(words.astype(float)), np.where(rng.random(6_000) < chance, 1.0, -1.0))
+    assert {found.feature, found.partner} == {0, 1}
+
+
+@pytest.mark.parametrize("work", [10, 2_000, 50_000])
+def test_a_sparse_search_holds_no_more_products_than_it_may(work, monkeypatch):
+    held = []
+
+    def compare(X, *others):
+        held.append((np.diff(X.indptr).astype(float) ** 2).sum())
+        return pairs(X, *others)
+
+    pairs = budgeted_pairs._sparse_pairs
+    monkeypatch.setattr(budgeted_pairs, "_sparse_pairs", compare)
+    monkeypatch.setattr(budgeted_pairs, "_SPARSE_WORK", work)
+    X = random_csr(1_000, 400, density=0.08)
+    find_pair(X, np.where(np.arange(1_000) % 2, 1.0, -1.0))
+    assert all(work / 2 < n_products <= work for n_products in held)
+    assert held or work == 10  # where not even one column is left
+
+
+def test_columns_that_a_sparse_search_leaves_out_are_the_rarest(monkeypatch):
+    rng = np.random.default_rng(0)
+    words = rng.random((2_000, 300)) < 0.05
+    words[:, [120, 250]] = rng.random((2_000, 2)) < 0.5
+    monkeypatch.setattr(budgeted_pairs, "_SPARSE_WORK", 5_000)
+    X = as_csr(words.astype(float))
+    found = find_pair(X, np.where(words[:, 120] ^ words[:, 250], 1.0, -1.0))
+    assert {found.feature, found.partner} == {120, 250}
 
 
 def test_few_points_of_a_class_or_constant_features_give_no_pair():
@@ -208,32 +253,59 @@ def test_nodes_hold_the_points_of_their_children():
     assert model.n_leaves_ == np.count_nonzero(model.right_ >= 0) + 1
 
 
+@pytest.mark.parametrize("prune", [True, False])
+def test_the_errors_of_a_leaf_are_those_of_the_label_it_predicts(prune):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((400, 6)), rng.random(400) < 0.45
+    weights = rng.uniform(0.5, 2, 400)
+    model = BudgetedTreeClassifier(2, min_gain=0, prune=prune, random_state=0)
+    rules = model.fit(X, y, sample_weight=weights).rules()
+    assert len(rules) > 4
+    for rule in rules:
+        totals = model.totals_[rule.node]
+        assert rule.label == str(totals[1] > totals[0])
+        assert rule.error == pytest.approx(totals.min() / totals.sum())
+
+
+def test_a_decision_whose_sides_predict_the_same_gains_nothing():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((400, 6)), rng.random(400) < 0.45
+    model = BudgetedTreeClassifier(2, prune=False, random_state=0).fit(X, y)
+    inner = np.flatnonzero(model.right_ >= 0)
+    children = np.column_stack([inner + 1, model.right_[inner]])
+    same = (model.right_[children] < 0).all(axis=1) & (model.slopes_[children].prod(axis=1) > 0)
+    assert same.any()
+    alone = model.totals_[inner[same]].min(axis=1)
+    np.testing.assert_array_equal(model.subtree_errors_[inner[same]], np.column_stack([alone] * 2))
+
+
 def test_pruning_keeps_what_lowers_errors():
     X, y = xor(1_000, 20)
-    y[:150] *= -1
+    y[:300] *= -1
     whole = BudgetedTreeClassifier(2, prune=False, random_state=0).fit(X, y)
     model = clone(whole).set_params(prune=True).fit(X, y)
-    assert model.n_leaves_ < whole.n_leaves_
-    for node in np.flatnonzero(model.right_ >= 0):
-        children = [node + 1, model.right_[node]]
-        if model.kinds_[node] == "linear" and np.all(model.right_[children] < 0):
-            # A linear decision above two leaves leaves as many errors as it made.
-            assert model.subtree_errors_[node, 1] == model.cv_errors_[node]
+    assert 4 <= model.n_leaves_ < whole.n_leaves_
+    inner = np.flatnonzero(model.right_ >= 0)
+    assert (model.subtree_errors_[inner].min(axis=1) < model.totals_[inner].min(axis=1)).all()
 
 
 @pytest.mark.parametrize(
-    ("below", "min_gain", "kept"),
+    ("below", "n_leaves", "min_gain", "kept"),
     [
-        ([100, 89], 1, True),  # held-out errors fall by more than √100
-        ([100, 91], 1, False),
-        ([100, 91], 0, True),
-        ([100, 100], 0, False),
-        ([69, 100], 1, True),  # a choice explains √(100 × 9)
-        ([71, 100], 1, False),
+        ([99, 89], 2, 1, True),  # held-out errors fall by more than √100
+        ([99, 91], 2, 1, False),
+        ([99, 91], 2, 0, True),
+        ([100, 100], 2, 0, False),
+        ([100, 50], 2, 1, False),  # what is predicted is no better
+        ([99, 79], 8, 1, True),  # labels of eight leaves explain √(100 × 4)
+        ([99, 81], 8, 1, False),
+        ([69, 100], 2, 1, True),  # a choice explains √(100 × 9)
+        ([71, 100], 2, 1, False),
     ],
 )
-def test_a_gain_is_more_than_chance_or_choice_explains(below, min_gain, kept):
-    assert _gains(np.array([100.0, 100.0]), np.array(below, dtype=float), min_gain, 9.0) is kept
+def test_a_gain_is_more_than_chance_or_choice_explains(below, n_leaves, min_gain, kept):
+    chance = np.array([9.0, n_leaves / 2])
+    assert _gains(np.array([100.0, 100.0]), np.array(below, dtype=float), min_gain, chance) is kept
 
 
 def test_held_out_errors_of_a_root_are_those_of_its_folds():
@@ -501,10 +573,62 @@ def test_points_of_no_weight_do_not_count():
     assert model.score(X[60:], y[60:]) > 0.9
 
 
+@pytest.mark.parametrize("k", [1e-3, 1e3])
+def test_the_unit_of_weights_is_no_matter_if_the_cost_is_in_the_same(k):
+    X, y = xor(800, 6)
+    y[:160] *= -1
+    weights = np.random.default_rng(1).uniform(0.5, 2, 800)
+    weights[::50] = 0
+    model = BudgetedTreeClassifier(2, random_state=0).fit(X, y, sample_weight=weights)
+    other = clone(model).set_params(C=1 / k).fit(X, y, sample_weight=k * weights)
+    assert model.n_leaves_ > 2
+    for name in ("right_", "features_", "kinds_", "n_points_"):
+        assert getattr(other, name).tolist() == getattr(model, name).tolist()
+    for name in ("weights_", "slopes_", "totals_", "subtree_errors_"):
+        np.testing.assert_allclose(getattr(other, name), getattr(model, name), rtol=1e-4)
+    assert model.totals_[0].sum() == pytest.approx(model.n_points_[0])
+
+
+@pytest.mark.parametrize("k", [1e-3, 1e3])
+def test_the_unit_of_weights_is_no_matter_if_the_cost_is_in_the_same(k):
+    X, y = xor(800, 6)
+    y[:160] *= -1
+    weights = np.random.default_rng(1).uniform(0.5, 2, 800)
+    weights[::50] = 0
+    model = BudgetedTreeClassifier(2, random_state=0).fit(X, y, sample_weight=weights)
+    other = clone(model).set_params(C=1 / k).fit(X, y, sample_weight=k * weights)
+    assert model.n_leaves_ > 2
+    for name in ("right_", "features_", "kinds_", "n_points_"):
+        assert getattr(other, name).tolist() == getattr(model, name).tolist()
+    for name in ("weights_", "slopes_", "totals_", "subtree_errors_"):
+        np.testing.assert_allclose(getattr(other, name), getattr(model, name), rtol=1e-4)
+    assert model.totals_[0].sum() == pytest.approx(model.n_points_[0])
+
+
 def test_a_decision_that_is_not_solved_is_said():
     X, y = linear_classes(60, 5)
+    model = BudgetedTreeClassifier(3, max_iter=1, tol=1e-6, random_state=0)
     with pytest.warns(ConvergenceWarning, match="met the iteration limit; raise max_iter"):
-        BudgetedTreeClassifier(3, max_iter=1, tol=1e-6, random_state=0).fit(X, y)
+        model.fit(X, y)
+    assert "met the iteration limit" in model.stop_reason_
+
+
+def test_it_is_said_why_the_leaves_ended():
+    X, y = xor(600, 3)
+    model = BudgetedTreeClassifier(1, max_depth=1, random_state=0).fit(X, y)
+    alone = BudgetedTreeClassifier(1, max_depth=0, random_state=0).fit(X, y)
+    clear = BudgetedTreeClassifier(1, random_state=0).fit(np.sign(X), np.sign(X[:, 0]))
+    assert model.stop_reason_ in ("leaves: 1 pruned", "leaves: 2 limit of depth")
+    assert alone.stop_reason_ == "leaves: 1 limit of depth"
+    assert clear.stop_reason_ == "leaves: 2 one class"
+
+
+def test_a_split_of_second_order_has_no_errors_of_its_own():
+    X, y = xor(600, 3, "of equal variance")
+    model = BudgetedTreeClassifier(1, random_state=0).fit(X, y)
+    assert model.kinds_[0] == "second order"
+    assert np.isnan(model.cv_errors_[0])
+    assert np.isfinite(model.cv_errors_[model.kinds_ == "linear"]).all()
 
 
 @pytest.mark.shared

@@ -82,19 +82,22 @@ class BudgetedTreeClassifier(BinaryEstimator):
         `weights_[k]` and by `intercepts_[k, v]`.
     n_points_, totals_ : arrays
         For each node its training points, as their own fold's classifiers sent them,
-        and their weight outside and in the class of the tree.
+        and their weight outside and in the class of the tree. Weights are scaled to a mean of 1
+        here and below.
     cv_errors_ : array
         For each node the weight of its points that its decision gets wrong, if its features
-        are chosen without them; NaN if it never had a decision.
+        are chosen without them; NaN if it never had a linear decision.
     subtree_errors_ : array of shape (n_nodes, 2)
-        For each node the weight of its points that are wrong in the leaves below: as
-        their own fold's classifiers decide, and as in `cv_errors_`.
+        For each node the weight of its points for which the leaves below predict another class:
+        leaves to which their own fold's classifiers send them, and those of `cv_errors_`.
     slopes_ : array
         For each leaf, the logit of the chance of the class at distance 1 from the last decision.
     kinds_ : array of str
         For each node "linear" or "second order", or why it is a leaf.
     n_iter_ : int
         Proximal steps made, for all decisions.
+    stop_reason_ : str
+        How many leaves ended for which reason, and whether decisions met the iteration limit.
 
     Examples
     --------
@@ -138,6 +141,7 @@ class BudgetedTreeClassifier(BinaryEstimator):
         "subtree_errors_": (np.float64, ("nodes", 2)),
         "slopes_": (np.float64, ("nodes",)),
         "n_iter_": int,
+        "stop_reason_": str,
     }
 
     roots_: PointerArray
@@ -153,6 +157,7 @@ class BudgetedTreeClassifier(BinaryEstimator):
     subtree_errors_: DoubleArray
     slopes_: DoubleArray
     kinds_: AnyArray
+    stop_reason_: str
 
     def __init__(
         self,
@@ -191,6 +196,12 @@ class BudgetedTreeClassifier(BinaryEstimator):
         from labelwood.trees.budgeted_nodes import flatten
 
         matrix, codes, weights = self._begin_classes(X, y, sample_weight)
+        # The square root of a sum of weights is a standard error only if they are like counts.
+        unit = float(weights[weights > 0].mean())
+        weights = weights / unit
+        # The square root of a sum of weights is a standard error only if they are like counts.
+        unit = float(weights[weights > 0].mean())
+        weights = weights / unit
         folds = _folds(codes, int(self.n_folds), self.random_state)
         positive = range(self.classes_.size) if self.classes_.size > 2 else [1]
         trees = [
@@ -198,15 +209,21 @@ class BudgetedTreeClassifier(BinaryEstimator):
             for one in positive
         ]
         growth = Growth(**{name: getattr(self, name) for name in Growth._fields})
+        growth = growth._replace(C=self.C * unit)
+        growth = growth._replace(C=self.C * unit)
         roots, effort = grow_trees(trees, growth, self.n_jobs)
         for name, value in flatten(roots, trees)._asdict().items():
             setattr(self, f"{name}_", value)
         self.n_iter_ = effort.n_iter
+        reasons, counts = np.unique(self.kinds_[self.right_ < 0], return_counts=True)
+        ended = ", ".join(f"{n} {reason}" for reason, n in zip(reasons, counts, strict=True))
+        self.stop_reason_ = f"leaves: {ended}"
         if effort.n_unsolved:
             message = (
                 f"{effort.n_unsolved} problems met the iteration limit; "
                 f"raise max_iter (now {self.max_iter}) or tol"
             )
+            self.stop_reason_ += f"; {message}"
             warnings.warn(message, ConvergenceWarning, stacklevel=2)
         return self
 

@@ -77,13 +77,15 @@ class Node:
     ----------
     tree, depth : where it stands
     rows : its points
-    margins : score of each at the parent, positive for the positive class; its size is 1 at
-        the root
+    margins : distance of each from the parent's decision (1 at the root), positive if most
+        of them are, as a leaf predicts what most of its points are
     totals : weight of the negative and of the positive ones
-    leaf_errors : weight of the wrong ones if it is a leaf: by `scores`, and by `held_out`
+    leaf_errors : weight of the wrong ones if it is a leaf, and if the parent's `held_out`
+        sent them to it or to its sibling
     decision : None for a leaf, and `reason` says why
-    cv_error : weight of the points whose `held_out` is wrong, NaN without a decision
+    cv_error : weight of the points whose `held_out` is wrong, NaN without a linear decision
     subtree_errors : as `leaf_errors`, in the leaves below after pruning
+    n_leaves : leaves below after pruning, 1 for a leaf
     positive, negative : the children
     """
 
@@ -97,6 +99,7 @@ class Node:
     reason: str = ""
     cv_error: float = np.nan
     subtree_errors: DoubleArray = field(default_factory=lambda: np.zeros(2))
+    n_leaves: int = 1
     positive: "Node | None" = None
     negative: "Node | None" = None
 
@@ -208,21 +211,25 @@ def _wrong(points: Points, rows: PointerArray, scores: DoubleArray) -> float:
 
 def _split(points: Points, node: Node, decision: Decision) -> list[Node]:
     node.decision = decision
-    node.cv_error = _wrong(points, node.rows, decision.held_out)
-    children = []
-    for side in (decision.scores > 0, decision.scores <= 0):
-        rows, margins, held_out = node.rows[side], decision.scores[side], decision.held_out[side]
-        if decision.kind == SECOND_ORDER:  # its sides stand for no class
-            margins = held_out = np.abs(margins) * _majority(_totals(points, rows))
-        children.append(_node(points, node.tree, node.depth + 1, rows, margins, held_out))
+    if decision.kind == LINEAR:  # the sides of the other stand for no class
+        node.cv_error = _wrong(points, node.rows, decision.held_out)
+    sent = decision.scores > 0
+    sides = (sent, ~sent)
+    labels = [_majority(_totals(points, node.rows[side])) for side in sides]
+    held_out = np.where(decision.held_out > 0, *labels)
+    distances = np.abs(decision.scores)
+    children = [
+        _node(points, node.tree, node.depth + 1, node.rows[side], distances[side], held_out[side])
+        for side in sides
+    ]
     node.positive, node.negative = children
     return children
 
 
 def _root(points: Points, tree: int) -> Node:
     rows = np.flatnonzero(points.weights > 0)
-    margins = np.full(rows.size, _majority(_totals(points, rows)))
-    return _node(points, tree, 0, rows, margins, margins)
+    held_out = np.full(rows.size, _majority(_totals(points, rows)))
+    return _node(points, tree, 0, rows, np.ones(rows.size), held_out)
 
 
 def _node(
@@ -230,34 +237,40 @@ def _node(
     tree: int,
     depth: int,
     rows: PointerArray,
-    margins: DoubleArray,
+    distances: DoubleArray,
     held_out: DoubleArray,
 ) -> Node:
-    errors = np.array([_wrong(points, rows, scores) for scores in (margins, held_out)])
-    return Node(tree, depth, rows, margins, _totals(points, rows), errors)
+    totals = _totals(points, rows)
+    errors = np.array([totals.min(), _wrong(points, rows, held_out)])
+    return Node(tree, depth, rows, distances * _majority(totals), totals, errors)
 
 
 def _settle(node: Node, growth: Growth, n_features: int) -> None:
-    """The errors left below a node; it becomes a leaf if they are hardly fewer than its own."""
+    """The errors left below a node; a leaf takes its place if that has hardly more."""
     node.subtree_errors = node.leaf_errors
     if node.decision is None or node.positive is None or node.negative is None:
         return
     below = node.positive.subtree_errors + node.negative.subtree_errors
     choices = 2 * node.decision.features.size * np.log(n_features + 1)
-    if growth.prune and not _gains(node.leaf_errors, below, growth.min_gain, choices):
+    n_leaves = node.positive.n_leaves + node.negative.n_leaves
+    chance = np.array([choices, n_leaves / 2])
+    if growth.prune and not _gains(node.leaf_errors, below, growth.min_gain, chance):
         node.prune("pruned")
     else:
-        node.subtree_errors = below
+        node.subtree_errors, node.n_leaves = below, n_leaves
 
 
-def _gains(alone: DoubleArray, below: DoubleArray, min_gain: float, choices: float) -> bool:
-    """Whether fewer errors are left: held-out ones, or by more than a choice can explain.
+def _gains(alone: DoubleArray, below: DoubleArray, min_gain: float, chance: DoubleArray) -> bool:
+    """Whether fewer errors are left, and by one of the counts fewer than chance explains.
 
-    A number e of errors has a standard error of about √e; the best of d features without
-    meaning, k at a time, lower it by some √(2 e k ln d); `choices` is 2 k ln d.
+    A number e of errors has a standard error of about √e. The best of d features without
+    meaning, k at a time, lower it by some √(2 e k ln d); leaves that take the label of most of
+    their points by one that grows with the root of their number. `chance` holds 2 k ln d
+    and, for the held-out errors, half the number of leaves.
     """
-    least = min_gain * np.sqrt(alone * [choices, 1.0])
-    return bool(np.any((alone > below) & (alone - below >= least)))
+    least = min_gain * np.sqrt(alone * chance)
+    fewer = (alone > below) & (alone - below >= least)
+    return bool(alone[0] > below[0] and np.any(fewer))
 
 
 def _totals(points: Points, rows: PointerArray) -> DoubleArray:

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import expit
 
 from labelwood.core.parallel import parallel
-from labelwood.core.sparse import csr_arrays, row_blocks, some_rows
+from labelwood.core.sparse import csr_arrays, cuts, row_blocks, some_rows
 from labelwood.core.types import CSR, AnyArray, DoubleArray, IndexArray, PointerArray
 from labelwood.errors import DataError
 
@@ -61,15 +61,13 @@ class FlatTrees(NamedTuple):
         """Refuse arrays that would send a kernel out of bounds, or round in circles."""
         n = self.right.size
         if (
-            self.indptr.size != n + 1
-            or self.indptr[0] != 0
-            or np.any(np.diff(self.indptr) < 0)
-            or self.indptr[-1] != self.features.size
+            not cuts(self.indptr, n, self.features.size)
+            or self.weights.shape[0] == 0
             or self.weights.shape[0] != self.intercepts.shape[0]
         ):
             raise DataError("the nodes of the trees and their decisions do not fit together")
         ends = np.append(self.roots, n)
-        if ends[0] != 0 or np.any(np.diff(ends) <= 0):
+        if ends[0] != 0 or np.any(ends[1:] <= ends[:-1]):
             raise DataError("the trees do not start one after the other")
         last = np.repeat(ends[1:], np.diff(ends))
         inside = (self.right > np.arange(n) + 1) & (self.right < last)
@@ -79,6 +77,8 @@ class FlatTrees(NamedTuple):
             raise DataError("a decision looks at a feature that does not exist")
         if not all(np.isfinite(part).all() for part in (self.weights, self.intercepts)):
             raise DataError("a decision has a weight that is not finite")
+        if not (np.isfinite(self.slopes).all() and np.isfinite(self.totals).all()):
+            raise DataError("a leaf holds a number that is not finite")
         if not isinstance(self.kinds, np.ndarray) or self.kinds.shape != (n,):
             raise DataError("kinds_ must hold a word for each node")
 

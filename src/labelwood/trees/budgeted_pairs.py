@@ -17,7 +17,7 @@ _DENSE_WORK = 5e10  # products of two values that a search may cost, where most 
 _SPARSE_WORK = 1e7  # and where most are; these are held in memory
 _MOST_ROWS = 4_000
 _LEAST_ROWS = 400  # what a sample is not reduced below; columns are left out instead
-_MIN_CLASS = 25  # points of each class, and non-zeros of a feature, that a mean can rest on
+_MIN_CLASS = 25  # points of each class, and non-zeros, that a mean can rest on
 _DENSE_SHARE = 0.1
 _BLOCK = 1_024
 _TOP = 50
@@ -59,12 +59,14 @@ def find_pair(X: CSR, signs: DoubleArray) -> PairSplit | None:
     if columns.size == 0:
         return None
     dense = X.nnz > _DENSE_SHARE * X.shape[0] * columns.size
-    rows = _sample(X, signs, columns.size if dense else None)
-    if dense:  # the columns with the fewest zeros, if not all can be compared
-        columns = columns[: int(np.sqrt(_DENSE_WORK / min(rows.size, _LEAST_ROWS)))]
-    columns.sort()
-    means, deviations = means[columns], deviations[columns]
     X = X[:, columns]
+    rows = _sample(X, signs, dense)
+    # The columns with the fewest zeros, if not all can be compared.
+    n_columns = _dense_limit(rows.size) if dense else _sparse_limit(X[rows])
+    columns = columns[:n_columns]
+    if columns.size == 0:
+        return None
+    X, means, deviations = X[:, : columns.size], means[columns], deviations[columns]
     compare = _dense_pairs if dense else _sparse_pairs
     pairs = compare(X[rows], _contrast(signs[rows]), means, deviations)
     best = _judge(sp.csc_array(X), signs, means, pairs)
@@ -98,13 +100,32 @@ def _candidates(X: CSR) -> tuple[PointerArray, DoubleArray, DoubleArray]:
     return order[varies[order]].astype(np.int64), means, deviations
 
 
-def _sample(X: CSR, signs: DoubleArray, n_dense: int | None) -> PointerArray:
+def _dense_limit(n_rows: int) -> int:
+    """Columns that a dense search on so many rows can compare."""
+    return int(np.sqrt(_DENSE_WORK / min(n_rows, _LEAST_ROWS)))
+
+
+def _sparse_limit(X: CSR) -> int:
+    """The most first columns with at most `_SPARSE_WORK` products of two values of a row."""
+    row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    low, high = 0, X.shape[1]
+    while low < high:
+        middle = (low + high + 1) // 2
+        lengths = np.bincount(row[X.indices < middle], minlength=X.shape[0])
+        if np.sum(lengths.astype(np.float64) ** 2) <= _SPARSE_WORK:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _sample(X: CSR, signs: DoubleArray, dense: bool) -> PointerArray:
     """Rows at even distances, equally many of each class where there are as many."""
-    if n_dense is None:
+    if dense:
+        most = _DENSE_WORK / X.shape[1] ** 2
+    else:
         lengths = np.diff(X.indptr).astype(np.float64)
         most = _SPARSE_WORK / max(float(np.mean(lengths**2)), 1.0)
-    else:
-        most = _DENSE_WORK / n_dense**2
     n_rows = int(min(max(most, _LEAST_ROWS), _MOST_ROWS))
     parts = []
     for members in (np.flatnonzero(signs < 0), np.flatnonzero(signs > 0)):
@@ -173,16 +194,25 @@ def _judge(
 ) -> tuple[float, int, int] | None:
     """The pair whose mean products differ by the most standard errors, on all rows.
 
-    First comes the one whose mean is closer to the middle of the points.
+    The error is that of classes which do not differ: the variance of a small class of its own
+    is too small as long as a rare product has not occurred in it. For the same reason the smaller
+    class must be due `_MIN_CLASS` products that are not 0.
+
+    First comes the feature whose mean is closer to the middle of the points.
     """
     positive = signs > 0
+    share = min(positive.mean(), 1 - positive.mean())
+    contrast = _contrast(signs)
     best: tuple[float, DoubleArray, DoubleArray, int, int] | None = None
     for one, other in pairs:
-        a, b = _column(X, one) - means[one], _column(X, other) - means[other]
-        classes = (a * b)[positive], (a * b)[~positive]
-        error = np.sqrt(sum(part.var() / part.size for part in classes))
+        a, b = _column(X, one), _column(X, other)
+        if np.count_nonzero(a * b) * share < _MIN_CLASS:
+            continue
+        a, b = a - means[one], b - means[other]
+        products = a * b
+        error = products.std() * np.linalg.norm(contrast)
         if error > 0:
-            z = float(abs(classes[0].mean() - classes[1].mean()) / error)
+            z = float(abs(contrast @ products) / error)
             if best is None or z > best[0]:
                 best = z, a, b, one, other
     if best is None:
