@@ -589,22 +589,6 @@ def test_the_unit_of_weights_is_no_matter_if_the_cost_is_in_the_same(k):
     assert model.totals_[0].sum() == pytest.approx(model.n_points_[0])
 
 
-@pytest.mark.parametrize("k", [1e-3, 1e3])
-def test_the_unit_of_weights_is_no_matter_if_the_cost_is_in_the_same(k):
-    X, y = xor(800, 6)
-    y[:160] *= -1
-    weights = np.random.default_rng(1).uniform(0.5, 2, 800)
-    weights[::50] = 0
-    model = BudgetedTreeClassifier(2, random_state=0).fit(X, y, sample_weight=weights)
-    other = clone(model).set_params(C=1 / k).fit(X, y, sample_weight=k * weights)
-    assert model.n_leaves_ > 2
-    for name in ("right_", "features_", "kinds_", "n_points_"):
-        assert getattr(other, name).tolist() == getattr(model, name).tolist()
-    for name in ("weights_", "slopes_", "totals_", "subtree_errors_"):
-        np.testing.assert_allclose(getattr(other, name), getattr(model, name), rtol=1e-4)
-    assert model.totals_[0].sum() == pytest.approx(model.n_points_[0])
-
-
 def test_a_decision_that_is_not_solved_is_said():
     X, y = linear_classes(60, 5)
     model = BudgetedTreeClassifier(3, max_iter=1, tol=1e-6, random_state=0)

@@ -199,9 +199,6 @@ class BudgetedTreeClassifier(BinaryEstimator):
         # The square root of a sum of weights is a standard error only if they are like counts.
         unit = float(weights[weights > 0].mean())
         weights = weights / unit
-        # The square root of a sum of weights is a standard error only if they are like counts.
-        unit = float(weights[weights > 0].mean())
-        weights = weights / unit
         folds = _folds(codes, int(self.n_folds), self.random_state)
         positive = range(self.classes_.size) if self.classes_.size > 2 else [1]
         trees = [
@@ -209,7 +206,6 @@ class BudgetedTreeClassifier(BinaryEstimator):
             for one in positive
         ]
         growth = Growth(**{name: getattr(self, name) for name in Growth._fields})
-        growth = growth._replace(C=self.C * unit)
         growth = growth._replace(C=self.C * unit)
         roots, effort = grow_trees(trees, growth, self.n_jobs)
         for name, value in flatten(roots, trees)._asdict().items():
