@@ -1,5 +1,6 @@
 """The contract that every classifier of two classes keeps."""
 
+from abc import abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -64,9 +65,9 @@ class BinaryEstimator(ClassifierMixin, BaseEstimator):
     def _check_X(self, X: object, *, reset: bool = False) -> CSR:
         return check_features(self, X, reset=reset)
 
+    @abstractmethod
     def decision_function(self, X: object) -> DoubleArray:
         """A score for each point, positive for the second class."""
-        raise NotImplementedError
 
     def predict(self, X: object) -> AnyArray:
         """The class of each point."""
