@@ -3,15 +3,19 @@
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import ClassifierMixin, clone
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 
 import labelwood
 from builders import random_csr
+from labelwood.core.binary import BinaryEstimator
+from labelwood.core.classes import ClassEstimator
 from labelwood.core.estimator import LabelEstimator
 from labelwood.errors import DataError, LabelwoodWarning
 from test_contract import PUBLIC, fitted_bytes, with_jobs
@@ -26,8 +30,11 @@ CLASSIFIERS = [
 
 # Checks of scikit-learn that a classifier here does not pass, each with its reason.
 _FOLDS = "folds are drawn of rows: one of weight 2 is in one fold, two equal rows may be in two"
+_WEIGHTS = "class_weight is balanced or None: weights of single classes are given as sample_weight"
 EXCEPTIONS = {
+    "BudgetedClassifier": {"check_class_weight_classifiers": _WEIGHTS},
     "BudgetedTreeClassifier": {
+        "check_class_weight_classifiers": _WEIGHTS,
         "check_sample_weight_equivalence_on_dense_data": _FOLDS,
         "check_sample_weight_equivalence_on_sparse_data": _FOLDS,
     },
@@ -59,6 +66,36 @@ def test_it_keeps_scikit_learns_contract(classifier):
         results = check_estimator(classifier, expected_failed_checks=expected, on_skip=None)
     needless = {r["check_name"] for r in results if r["status"] == "passed"} & set(expected)
     assert not needless, "these exceptions can go"
+
+
+def test_it_says_how_many_classes_it_can_tell_apart(classifier):
+    assert isinstance(classifier, ClassEstimator)
+    two_only = isinstance(classifier, BinaryEstimator)
+    assert get_tags(classifier).classifier_tags.multi_class is not two_only
+    X, y = problem()
+    y = np.where(X[:, [2]].toarray().ravel() > 0.5, "perhaps", y.astype("U7"))
+    if two_only:
+        with pytest.raises(DataError, match="Only binary classification is supported"):
+            classifier.fit(X, y)
+    else:
+        assert classifier.fit(X, y).classes_.tolist() == ["no", "perhaps", "yes"]
+
+
+def test_a_budget_above_the_number_of_features_is_said_once_where_it_is_fitted(classifier):
+    X, y = problem()
+    with pytest.warns(LabelwoodWarning, match=r"budget=9 .* features \(8\)") as told:
+        classifier.set_params(budget=9).fit(X, y)
+    assert [Path(one.filename).name for one in told] == [Path(__file__).name]
+
+
+def test_selected_features_have_names(classifier):
+    pa = pytest.importorskip("pyarrow")
+    X, y = problem()
+    table = pa.table(dict(zip("abcdefgh", X.toarray().T, strict=True)))
+    names = clone(classifier).fit(table, y).selected_names_.tolist()
+    assert {"a", "b"} <= set(names) <= set("abcdefgh")
+    plain = clone(classifier).fit(X, y)
+    assert plain.selected_names_.tolist() == [f"x{one}" for one in plain.selected_features_]
 
 
 def test_it_is_the_same_for_every_number_of_threads(classifier):

@@ -9,11 +9,16 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_svmlight_file
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import balanced_accuracy_score, recall_score
 from sklearn.svm import LinearSVC
+from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.estimator_checks import check_estimator
+from threadpoolctl import threadpool_info
 
 import labelwood
 from builders import random_csr
+from labelwood.core import memory
+from labelwood.core.parallel import parallel
 from labelwood.core.sparse import as_csr, unit_rows
 from labelwood.data.text import TextVectorizer
 from labelwood.errors import (
@@ -23,15 +28,18 @@ from labelwood.errors import (
     ModelError,
     ParameterError,
 )
-from labelwood.trees import budgeted_pairs
+from labelwood.trees import budgeted_decisions, budgeted_growth, budgeted_pairs
 from labelwood.trees._budgetedtree_kernels import votes
-from labelwood.trees.budgeted import BudgetedTreeClassifier, _folds
+from labelwood.trees.budgeted import BudgetedTreeClassifier
+from labelwood.trees.budgeted_decisions import draw_folds
 from labelwood.trees.budgeted_growth import _gains
 from labelwood.trees.budgeted_pairs import find_pair
+from test_contract import fitted_bytes
 
 # Checks of scikit-learn that fail, each with its reason.
 _FOLDS = "points of weight 0 and repeated points change the folds"
 EXCEPTIONS = {
+    "check_class_weight_classifiers": "weights of single classes are given as sample_weight",
     "check_sample_weight_equivalence_on_dense_data": _FOLDS,
     "check_sample_weight_equivalence_on_sparse_data": _FOLDS,
 }
@@ -104,6 +112,14 @@ def test_neither_a_line_nor_linear_splits_alone_solve_centred_xor():
     model = BudgetedTreeClassifier(2, second_order=False, random_state=0).fit(X[:1_000], y[:1_000])
     assert abs(svm.score(X[1_000:], y[1_000:]) - 0.5) < 0.06
     assert model.score(X[1_000:], y[1_000:]) < 0.9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_noise", [200, 1_000, 5_000])
+def test_a_linear_machine_guesses_on_xor(n_noise):
+    X, y = xor(12_000, n_noise)
+    svm = LinearSVC(dual=False, tol=1e-2).fit(X[:10_000], y[:10_000])
+    assert abs(svm.score(X[10_000:], y[10_000:]) - 0.5) < 0.04
 
 
 def test_a_class_between_two_others_of_the_same_feature_is_found():
@@ -264,7 +280,20 @@ def test_the_errors_of_a_leaf_are_those_of_the_label_it_predicts(prune):
     for rule in rules:
         totals = model.totals_[rule.node]
         assert rule.label == str(totals[1] > totals[0])
-        assert rule.error == pytest.approx(totals.min() / totals.sum())
+        assert model.subtree_errors_[rule.node, 0] == pytest.approx(totals.min())
+
+
+def test_rules_tell_the_stricter_errors():
+    X, y = linear_classes(150, 30)
+    y[:30] = 1 - y[:30]
+    model = BudgetedTreeClassifier(6, max_depth=1, random_state=0).fit(X, y)
+    rules = model.rules()
+    assert {rule.label for rule in rules} == {"0", "1"}
+    wrong = sum(rule.error * model.totals_[rule.node].sum() for rule in rules)
+    assert wrong == pytest.approx(model.cv_errors_[0])
+    assert wrong > sum(model.totals_[rule.node].min() for rule in rules)
+    assert all(f"{rule.support} points, {rule.error:.1%} wrong" in str(rule) for rule in rules)
+    assert all(f"{rule.error:.1%} wrong" in model.export_text() for rule in rules)
 
 
 def test_a_decision_whose_sides_predict_the_same_gains_nothing():
@@ -304,8 +333,55 @@ def test_pruning_keeps_what_lowers_errors():
     ],
 )
 def test_a_gain_is_more_than_chance_or_choice_explains(below, n_leaves, min_gain, kept):
-    chance = np.array([9.0, n_leaves / 2])
-    assert _gains(np.array([100.0, 100.0]), np.array(below, dtype=float), min_gain, chance) is kept
+    least = min_gain * np.sqrt(100 * np.array([9.0, n_leaves / 2]))
+    assert _gains(np.array([100.0, 100.0]), np.array(below, dtype=float), least) is kept
+
+
+def rare(n, seed=0):
+    """A class of 3 % of the points, which is the rarer one everywhere but common on one side."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 12))
+    return X, rng.random(n) < np.where(X[:, 4] > 1.5, 0.4, 0.004)
+
+
+def test_a_class_that_is_nowhere_the_commoner_one_needs_balanced_weights():
+    X, y = rare(6_000)
+    plain = BudgetedTreeClassifier(1, random_state=0).fit(X[:3_000], y[:3_000])
+    model = clone(plain).set_params(class_weight="balanced").fit(X[:3_000], y[:3_000])
+    assert plain.n_leaves_ == 1
+    assert model.selected_features_.tolist() == [4]
+    assert balanced_accuracy_score(y[3_000:], model.predict(X[3_000:])) > 0.85
+
+
+def test_a_rare_class_that_can_be_told_apart_needs_no_weights():
+    X = np.random.default_rng(0).standard_normal((4_000, 12))
+    y = X[:, 4] + X[:, 7] > 2.7
+    model = BudgetedTreeClassifier(2, random_state=0).fit(X[:2_000], y[:2_000])
+    assert y.mean() < 0.03
+    assert recall_score(y[2_000:], model.predict(X[2_000:])) > 0.85
+
+
+def test_balanced_weights_are_sample_weights_in_the_tree_of_each_class():
+    X, y = linear_classes(300, 6, 3)
+    y[::4] = 0
+    model = BudgetedTreeClassifier(2, class_weight="balanced", random_state=0).fit(X, y)
+    np.testing.assert_allclose(model.totals_[model.roots_], 150)
+    two = y == 0
+    weights = compute_sample_weight("balanced", two)
+    one = clone(model).set_params(class_weight=None).fit(X, two, sample_weight=weights)
+    other = clone(model).fit(X, two)
+    np.testing.assert_array_equal(other.features_, one.features_)
+    np.testing.assert_allclose(other.weights_, one.weights_, rtol=1e-6, atol=1e-9)
+
+
+def test_heavy_points_without_meaning_give_small_trees():
+    n_leaves = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X, y = rng.standard_normal((1_000, 20)), rng.random(1_000) < 0.06
+        model = BudgetedTreeClassifier(3, class_weight="balanced", max_depth=4, random_state=0)
+        n_leaves.append(model.fit(X, y).n_leaves_)
+    assert np.mean(n_leaves) < 5  # 7 if weights were taken for counts, 16 without pruning
 
 
 def test_held_out_errors_of_a_root_are_those_of_its_folds():
@@ -314,7 +390,7 @@ def test_held_out_errors_of_a_root_are_those_of_its_folds():
     X, y = linear_classes(150, 6)
     y[:20] = 1 - y[:20]
     model = BudgetedTreeClassifier(2, max_depth=1, random_state=0).fit(X, y)
-    folds = _folds(y, 5, 0)
+    folds = draw_folds(y, 5, 0)
     wrong = 0
     for fold in range(5):
         one = BudgetedClassifier(2).fit(X[folds != fold], y[folds != fold])
@@ -328,7 +404,7 @@ def test_held_out_errors_of_a_root_are_those_of_its_folds():
 )
 def test_folds_share_every_class_evenly(sizes, n_folds):
     codes = np.repeat(np.arange(len(sizes)), sizes)
-    folds = _folds(codes, n_folds, 0)
+    folds = draw_folds(codes, n_folds, 0)
     for label in range(len(sizes)):
         counts = np.bincount(folds[codes == label], minlength=n_folds)
         assert counts.max() - counts.min() <= 1
@@ -453,6 +529,75 @@ def test_the_number_of_threads_changes_nothing(n_classes):
     assert one.decision_function(X).tobytes() == two.decision_function(X).tobytes()
 
 
+def test_the_number_of_threads_changes_nothing_where_pairs_are_compared():
+    X, y = xor(1_200, 300, "of equal variance")
+    one, two = (BudgetedTreeClassifier(2, random_state=0, n_jobs=n).fit(X, y) for n in (1, 2))
+    assert one.kinds_[0] == "second order"
+    assert fitted_bytes(one) == fitted_bytes(two)
+
+
+def test_products_of_pairs_are_summed_by_one_thread(monkeypatch):
+    n_threads = []
+
+    def spy(*arguments):
+        n_threads.extend(one["num_threads"] for one in threadpool_info() if "blas" in one.values())
+        return find_pair(*arguments)
+
+    monkeypatch.setattr(budgeted_decisions, "find_pair", spy)
+    BudgetedTreeClassifier(2, random_state=0).fit(*xor(300, 3, "of equal variance"))
+    assert set(n_threads) == {1}
+
+
+def test_the_folds_of_a_root_are_independent_work(monkeypatch):
+    n_items = []
+
+    def spy(function, items, **options):
+        n_items.append(len(items))
+        return parallel(function, items, **options)
+
+    monkeypatch.setattr(budgeted_decisions, "parallel", spy)
+    X, y = linear_classes(100, 4)
+    BudgetedTreeClassifier(2, n_folds=4, random_state=0).fit(X, y)
+    assert n_items[0] == 5
+
+
+@pytest.mark.parametrize("at_once", [1, 2])
+def test_many_trees_grow_some_at_a_time(at_once, monkeypatch):
+    X, y = linear_classes(300, 8, 5)
+    y[::9] = 0
+    together = BudgetedTreeClassifier(3, random_state=0).fit(X, y)
+    monkeypatch.setattr(budgeted_growth, "_AT_ONCE", at_once)
+    apart = clone(together).fit(X, y)
+    assert together.n_leaves_ > 5
+    assert fitted_bytes(apart) == fitted_bytes(together)
+    apart._check_fitted()
+
+
+def test_a_fit_that_cannot_fit_into_memory_is_refused(monkeypatch):
+    X, y = linear_classes(400, 4, 6)
+    monkeypatch.setattr(memory, "available_memory", lambda: 10**5)
+    with pytest.raises(MemoryError, match=r"6 trees on 1 threads needs .* lower n_jobs"):
+        BudgetedTreeClassifier(2).fit(X, y)
+
+
+def test_numbers_of_numpy_are_as_good_as_pythons():
+    X, y = xor(300, 3)
+    plain = BudgetedTreeClassifier(2, C=0.5, max_depth=3, min_gain=0.5, tol=2**-10, random_state=0)
+    other = BudgetedTreeClassifier(
+        np.int64(2),
+        C=np.float32(0.5),
+        max_planes=np.int32(10),
+        max_depth=np.uint8(3),
+        min_split=np.int16(10),
+        n_folds=np.int64(5),
+        min_gain=np.float16(0.5),
+        tol=np.float32(2**-10),
+        max_iter=np.uint32(10_000),
+        random_state=np.int64(0),
+    )
+    assert fitted_bytes(other.fit(X, y)) == fitted_bytes(plain.fit(X, y))
+
+
 def test_it_keeps_scikit_learns_contract():
     with pytest.warns(LabelwoodWarning, match="budget=10 is above"):  # of the checks' narrow data
         results = check_estimator(
@@ -463,9 +608,7 @@ def test_it_keeps_scikit_learns_contract():
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_a_saved_model_predicts_the_same(n_classes, tmp_path, monkeypatch):
-    home = {**labelwood._HOME, "BudgetedTreeClassifier": "labelwood.trees.budgeted"}
-    monkeypatch.setattr(labelwood, "_HOME", home)
+def test_a_saved_model_predicts_the_same(n_classes, tmp_path):
     X, y = linear_classes(120, 8, n_classes)
     model = BudgetedTreeClassifier(3, random_state=0).fit(X, y)
     labelwood.save(model, tmp_path / "model")
@@ -488,9 +631,7 @@ def test_a_saved_model_predicts_the_same(n_classes, tmp_path, monkeypatch):
         ("classes_", lambda a: a[:1], "classes_ must be a list"),
     ],
 )
-def test_a_changed_model_is_refused(name, change, message, tmp_path, monkeypatch):
-    home = {**labelwood._HOME, "BudgetedTreeClassifier": "labelwood.trees.budgeted"}
-    monkeypatch.setattr(labelwood, "_HOME", home)
+def test_a_changed_model_is_refused(name, change, message, tmp_path):
     X, y = xor(300, 3)
     model = BudgetedTreeClassifier(1, random_state=0).fit(X, y)
     setattr(model, name, change(getattr(model, name)))

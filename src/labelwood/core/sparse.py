@@ -136,6 +136,33 @@ def csr_arrays(matrix: CSR) -> CSRArrays:
     return CSRArrays(matrix.indptr.astype(np.int64, copy=False), unsigned, matrix.data)
 
 
+def compact_columns(matrix: CSR, *, commonest_first: bool = False) -> tuple[CSRArrays, IndexArray]:
+    """The matrix without unused columns, and which are left: in order or the commonest first.
+
+    Examples
+    --------
+    >>> arrays, columns = compact_columns(as_csr([[0, 1, 0, 2], [0, 0, 0, 3]]))
+    >>> arrays.indices.tolist(), columns.tolist()
+    ([0, 1, 1], [1, 3])
+    """
+    indptr, indices, data = csr_arrays(matrix)
+    if not commonest_first and matrix.nnz < matrix.shape[1] // 32:
+        # Sorting is quicker than a pass over all columns.
+        found, places = np.unique(indices, return_inverse=True)
+        return CSRArrays(indptr, places.astype(np.uint32), data), found
+    if commonest_first:
+        counts = np.bincount(matrix.indices, minlength=matrix.shape[1])
+        order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
+    else:
+        used = np.zeros(matrix.shape[1], dtype=bool)
+        used[indices] = True
+        order = np.flatnonzero(used)
+    columns = order.astype(np.uint32)
+    place = np.zeros(matrix.shape[1], dtype=np.uint32)
+    place[columns] = np.arange(columns.size, dtype=np.uint32)
+    return CSRArrays(indptr, place[indices], data), columns
+
+
 def row_blocks(matrix: CSR, size: int = 256) -> list[slice]:
     """All rows, cut into slices for threads; at least one, so that no row is no special case."""
     n = matrix.shape[0]

@@ -45,30 +45,6 @@ def column_scores(X: CSRArrays, residuals: DoubleArray, scores: DoubleArray) -> 
 
 
 @kernel
-def renumber(indices: IndexArray, numbers: IndexArray) -> tuple[IndexArray, IndexArray]:
-    """The columns that occur, sorted, and every index as its place among them.
-
-    `numbers` holds a zero for each column and is overwritten.
-    """
-    for p in range(indices.size):
-        numbers[indices[p]] = 1
-    n_columns = 0
-    for j in range(numbers.size):
-        n_columns += numbers[j]
-    columns = np.empty(n_columns, dtype=np.uint32)
-    k = 0
-    for j in range(numbers.size):
-        if numbers[j]:
-            columns[k] = j
-            numbers[j] = k
-            k += 1
-    places = np.empty(indices.size, dtype=np.uint32)
-    for p in range(indices.size):
-        places[p] = numbers[indices[p]]
-    return columns, places
-
-
-@kernel
 def feature_table(features: IndexArray) -> FeatureTable:
     """Hash the features, at most a quarter of the slots being taken."""
     size = 4

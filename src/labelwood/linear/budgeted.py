@@ -1,7 +1,7 @@
 """One linear decision that reads few features: the budget-aware classifier."""
 
 import warnings
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -9,17 +9,18 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from labelwood.core.binary import BinaryEstimator
+from labelwood.core.classes import CLASS_WEIGHT, BudgetedEstimator, balanced
 from labelwood.core.estimator import FittedAttributes
 from labelwood.core.params import Boolean, Constraints, Integer, Real
 from labelwood.core.sparse import check_structure, make_csr
-from labelwood.core.types import CSR, AnyArray, DoubleArray, IndexArray
-from labelwood.errors import DataError, LabelwoodWarning
+from labelwood.core.types import CSR, DoubleArray, IndexArray
+from labelwood.errors import DataError
 
 if TYPE_CHECKING:
     from labelwood.linear.budgeted_planes import BudgetedDecisions
 
 
-class BudgetedClassifier(BinaryEstimator):
+class BudgetedClassifier(BudgetedEstimator, BinaryEstimator):
     """A linear classifier of two classes that chooses its features (BAC).
 
     Planes, sets of at most `budget` features, are added one by one: each holds the features
@@ -42,12 +43,14 @@ class BudgetedClassifier(BinaryEstimator):
         When the planes hold more than `budget` features, choose that many of them by a local
         search and solve again on these alone. Without it all are used, up to
         `budget × max_planes`.
+    class_weight : "balanced" or None
+        Whether the classes cost the same in all, whatever their numbers of points.
     fit_intercept : bool
         Whether b is fitted. It is not regularised.
     tol : float
         A plane, after the first, must lower the objective by this share.
     max_iter : int
-        Limit of proximal steps for each plane.
+        Limit of steps for each plane.
 
     Attributes
     ----------
@@ -70,7 +73,7 @@ class BudgetedClassifier(BinaryEstimator):
     margin_ : float
         Distance of the points with decision ±1 from the boundary: 1/‖w‖.
     n_iter_ : int
-        Proximal steps made, for all planes.
+        Steps made, for all planes.
     stop_reason_ : str
         Why no more planes were added.
 
@@ -88,6 +91,7 @@ class BudgetedClassifier(BinaryEstimator):
         "C": Real(above=0),
         "max_planes": Integer(low=1),
         "strict": Boolean(),
+        "class_weight": CLASS_WEIGHT,
         "fit_intercept": Boolean(),
         "tol": Real(low=1e-6, below=1),
         "max_iter": Integer(low=1),
@@ -115,6 +119,7 @@ class BudgetedClassifier(BinaryEstimator):
         C: float = 1.0,
         max_planes: int = 10,
         strict: bool = True,
+        class_weight: Literal["balanced"] | None = None,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int = 10_000,
@@ -123,6 +128,7 @@ class BudgetedClassifier(BinaryEstimator):
         self.C = C
         self.max_planes = max_planes
         self.strict = strict
+        self.class_weight = class_weight
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
@@ -131,18 +137,13 @@ class BudgetedClassifier(BinaryEstimator):
         """Choose features and weights; `sample_weight` multiplies the cost of each point."""
         from labelwood.linear.budgeted_planes import solve_budgeted
 
-        matrix, signs, weights = self._begin_fit(X, y, sample_weight)
-        if self.budget > matrix.shape[1]:
-            warnings.warn(
-                f"budget={self.budget} is above the number of features "
-                f"({matrix.shape[1]}): all of them may be used.",
-                LabelwoodWarning,
-                stacklevel=2,
-            )
+        matrix, codes, weights = self._begin_classes(X, y, sample_weight)
+        if self.class_weight is not None:
+            weights = balanced(weights, codes == 1)
         solved = solve_budgeted(
             matrix,
-            signs,
-            self.C * weights,
+            np.where(codes == 1, 1.0, -1.0),
+            float(self.C) * weights,
             budget=int(self.budget),
             fit_intercept=bool(self.fit_intercept),
             strict=bool(self.strict),
@@ -177,14 +178,6 @@ class BudgetedClassifier(BinaryEstimator):
         """The features of non-zero weight, sorted."""
         check_is_fitted(self)
         return self.coef_.indices.astype(np.uint32)
-
-    @property
-    def selected_names_(self) -> AnyArray:
-        """Names of the selected features: columns of the data frame of `fit`, else like x0."""
-        chosen = self.selected_features_
-        if hasattr(self, "feature_names_in_"):
-            return np.asarray(self.feature_names_in_)[chosen]
-        return np.array([f"x{feature}" for feature in chosen], dtype=np.str_)
 
     def decision_function(self, X: object) -> DoubleArray:
         """w·x + b for each point, positive for the second class."""

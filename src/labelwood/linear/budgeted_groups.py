@@ -6,11 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelwood.core.memory import require_memory
-from labelwood.core.sparse import CSRArrays, csr_arrays, row_numbers
+from labelwood.core.sparse import CSRArrays, compact_columns, row_numbers
 from labelwood.core.types import CSR, DoubleArray, IndexArray, PointerArray
 from labelwood.errors import DataError
 from labelwood.linear import _budgeted_kernels as kernels
 from labelwood.linear import _budgeted_master_kernels as master
+from labelwood.linear import _budgeted_problem_kernels as parts
 
 _LARGEST = 1e100  # C·Σx², whose square is a number yet
 
@@ -19,7 +20,7 @@ class Groups(NamedTuple):
     """The group problem over some planes, solved.
 
     `union` are the features of all planes, `X` the rows on these alone; see
-    `_budgeted_master_kernels.Problem` for `starts` and `places`. Features are counted among
+    `_budgeted_problem_kernels.Problem` for `starts` and `places`. Features are counted among
     those that occur in the rows.
     """
 
@@ -36,7 +37,7 @@ class Groups(NamedTuple):
 
     def coef(self) -> DoubleArray:
         """Weights of the features of `union`, a row for each problem."""
-        return master.collapse(self.weights, self.places, self.union.size)
+        return parts.collapse(self.weights, self.places, self.union.size)
 
 
 class GroupSolver:
@@ -45,7 +46,7 @@ class GroupSolver:
     Attributes
     ----------
     features : the columns that occur in the rows
-    n_iter : proximal steps made so far
+    n_iter : steps made so far
     converged : whether all solutions so far met the tolerance `gap`
     """
 
@@ -65,7 +66,7 @@ class GroupSolver:
         require_memory(
             50 * matrix.nnz, f"{matrix.nnz:,} non-zeros", "train on fewer rows or features"
         )
-        self.X, self.features = _occurring(matrix)
+        self.X, self.features = compact_columns(matrix)
         values = self.X.data
         self.largest = max(float(values.max()), -float(values.min())) if values.size else 0.0
         if self.costs.sum() * self.largest**2 > _LARGEST:
@@ -85,7 +86,7 @@ class GroupSolver:
 
     def lower_bound(self, residuals: DoubleArray, worst: float) -> float:
         """What no choice of features can go below, `worst` being the worst case's sum."""
-        return master.lower_bound(residuals, self.costs, worst)
+        return parts.lower_bound(residuals, self.costs, worst)
 
     def no_plane(self) -> Groups:
         """The best intercepts alone."""
@@ -93,7 +94,7 @@ class GroupSolver:
         none, starts = np.empty(0, dtype=np.uint32), np.zeros(1, dtype=np.int64)
         intercepts, residuals = np.zeros(shape[0]), np.empty(shape)
         problem = self._problem(self.X, none, starts, none)
-        value = master.losses(problem, np.zeros(shape), intercepts, residuals)
+        value = parts.losses(problem, np.zeros(shape), intercepts, residuals)
         # Low, as steps raise it faster than they lower it.
         curvature = max(1e-4 * self.costs.sum() * self.largest**2, np.finfo(float).tiny)
         weights = np.zeros((shape[0], 0))
@@ -137,8 +138,8 @@ class GroupSolver:
 
     def _problem(
         self, X: CSRArrays, union: IndexArray, starts: PointerArray, places: IndexArray
-    ) -> master.Problem:
-        return master.Problem(
+    ) -> parts.Problem:
+        return parts.Problem(
             X, union.size, self.signs, self.costs, starts, places, self.fit_intercept
         )
 
@@ -170,15 +171,3 @@ def _check_problems(
     if cost.ndim != 2 or cost.shape[1] != n_rows or not np.all((cost >= 0) & np.isfinite(cost)):
         raise DataError(f"costs must be finite and ≥ 0 for each of the {n_rows} rows.")
     return sign, np.ascontiguousarray(cost)
-
-
-def _occurring(matrix: CSR) -> tuple[CSRArrays, IndexArray]:
-    """The rows on the columns that occur in them, renumbered, and these columns."""
-    arrays = csr_arrays(matrix)
-    if matrix.nnz < matrix.shape[1] // 32:  # sorting is quicker than a pass over all columns
-        features, inverse = np.unique(arrays.indices, return_inverse=True)
-        places = inverse.astype(np.uint32)
-    else:
-        numbers = np.zeros(matrix.shape[1], dtype=np.uint32)
-        features, places = kernels.renumber(arrays.indices, numbers)
-    return CSRArrays(arrays.indptr, places, arrays.data), features

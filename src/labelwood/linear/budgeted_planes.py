@@ -37,7 +37,8 @@ class BudgetedDecisions:
     bound :
         No choice of features within the budget has a lower value.
     n_iter, converged :
-        Proximal steps made, and whether every group problem met its tolerance.
+        Steps made (proximal ones, and those of the systems of Newton's), and whether every group
+        problem met its tolerance.
     stop_reason :
         Why no more planes were added.
     """
@@ -83,7 +84,7 @@ def solve_budgeted(
     fit_intercept : whether b is fitted (it is not regularised) or 0
     strict : keep to `budget` features in all, chosen among those of the planes
     tol : a plane, after the first, must lower the value by this share
-    max_planes, max_iter : limits of planes, and of proximal steps for each
+    max_planes, max_iter : limits of planes, and of steps for each
 
     Examples
     --------

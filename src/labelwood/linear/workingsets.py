@@ -16,7 +16,8 @@ from labelwood.core.memory import require_memory
 from labelwood.core.parallel import parallel
 from labelwood.core.propensity import Propensity
 from labelwood.core.random import kernel_states
-from labelwood.core.sparse import CSRArrays, csr_arrays
+from labelwood.core.settings import settings_of
+from labelwood.core.sparse import CSRArrays, compact_columns, csr_arrays
 from labelwood.core.types import CSR, AnyArray, DoubleArray, FloatArray, IndexArray
 from labelwood.errors import ParameterError
 from labelwood.linear import _onevsrest_kernels as kernels
@@ -38,8 +39,8 @@ class Settings(NamedTuple):
 
     @classmethod
     def of(cls, owner: object) -> Self:
-        """The settings of an estimator; numbers get their kind, as kernels compile for each."""
-        return cls(*(kind(getattr(owner, name)) for name, kind in cls.__annotations__.items()))
+        """The settings of an estimator."""
+        return settings_of(cls, owner)
 
 
 class Block(NamedTuple):
@@ -143,7 +144,8 @@ def train_labels(
     """Decisions for the columns `labels` of Y; costs are the C of each column's two sides."""
     if labels.size == 0:
         return []
-    arrays, features = compact_columns(X)
+    # Sixteen weights of a feature fill a cache line; those that are used most stay close.
+    arrays, features = compact_columns(X, commonest_first=True)
     # Each thread holds the weights of a block in single and in double precision, and a few
     # numbers for each row and label.
     n_threads = joblib.effective_n_jobs(n_jobs)
@@ -200,19 +202,6 @@ def _train_block(
     intercepts = W[-WIDTH:][: labels.size] * np.float32(settings.bias)
     values = report.reshape(WIDTH, 2)[: labels.size]
     return Block(labels, problem.features[kept], weights, intercepts, values, *outcome)
-
-
-def compact_columns(matrix: CSR) -> tuple[CSRArrays, IndexArray]:
-    """The matrix without unused columns, the commonest first, and which they were.
-
-    Sixteen weights of a feature fill a cache line; those that are used most stay close.
-    """
-    counts = np.bincount(matrix.indices, minlength=matrix.shape[1])
-    features = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)].astype(np.uint32)
-    place = np.zeros(matrix.shape[1], dtype=np.uint32)
-    place[features] = np.arange(features.size, dtype=np.uint32)
-    indptr, indices, data = csr_arrays(matrix)
-    return CSRArrays(indptr, place[indices], data), features
 
 
 def _require_model_memory(pilots: dict[int, Block], n_blocks: int) -> None:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from labelwood.core.bound import Bound
 from labelwood.core.params import Instance, Real, check_parameter
 from labelwood.errors import DataError
 from labelwood.trees import bounds_trees as read
 from labelwood.trees.bounds_formulas import (
-    Bound,
     counted_tree_terms,
     gaussian_complexity,
     path_terms,

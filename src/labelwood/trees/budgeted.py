@@ -1,35 +1,26 @@
 """A tree of linear decisions that read few features: the supervised budgeted tree."""
 
 import warnings
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from labelwood.core.binary import BinaryEstimator
-from labelwood.core.estimator import FittedAttributes, check_fitted_attributes
-from labelwood.core.labels import encode_labels
-from labelwood.core.params import (
-    N_JOBS,
-    RANDOM_STATE,
-    Boolean,
-    Constraints,
-    Integer,
-    Real,
-    check_parameters,
-)
-from labelwood.core.random import RandomState, seed_sequence
-from labelwood.core.types import CSR, AnyArray, DoubleArray, IndexArray, PointerArray
-from labelwood.errors import DataError, LabelwoodWarning
+from labelwood.core.classes import CLASS_WEIGHT, BudgetedEstimator
+from labelwood.core.estimator import FittedAttributes
+from labelwood.core.params import N_JOBS, RANDOM_STATE, Boolean, Constraints, Integer, Real
+from labelwood.core.random import RandomState
+from labelwood.core.settings import settings_of
+from labelwood.core.types import AnyArray, DoubleArray, IndexArray, PointerArray
 
 if TYPE_CHECKING:
     from labelwood.trees.budgeted_nodes import FlatTrees
     from labelwood.trees.budgeted_text import Rule
 
 
-class BudgetedTreeClassifier(BinaryEstimator):
+class BudgetedTreeClassifier(BudgetedEstimator):
     """A tree of linear decisions, each on at most `budget` features (SBT).
 
     Each node has one classifier for each fold of a cross-validation; they share their features
@@ -43,6 +34,10 @@ class BudgetedTreeClassifier(BinaryEstimator):
         Features in a decision.
     C : float
         Cost of an error, for each point.
+    class_weight : "balanced" or None
+        Whether, in each tree, its class and the others cost the same in all. A class that is
+        nowhere the commoner one is predicted only so; chances are then those of classes of
+        equal size.
     max_planes : int
         Limit of planes in the search for features; see `BudgetedClassifier`.
     max_depth : int
@@ -95,7 +90,7 @@ class BudgetedTreeClassifier(BinaryEstimator):
     kinds_ : array of str
         For each node "linear" or "second order", or why it is a leaf.
     n_iter_ : int
-        Proximal steps made, for all decisions.
+        Steps made, for all decisions.
     stop_reason_ : str
         How many leaves ended for which reason, and whether decisions met the iteration limit.
 
@@ -115,6 +110,7 @@ class BudgetedTreeClassifier(BinaryEstimator):
     _constraints: ClassVar[Constraints] = {
         "budget": Integer(low=1),
         "C": Real(above=0),
+        "class_weight": CLASS_WEIGHT,
         "max_planes": Integer(low=1),
         "max_depth": Integer(low=0),
         "min_split": Integer(low=2),
@@ -164,6 +160,7 @@ class BudgetedTreeClassifier(BinaryEstimator):
         budget: int = 10,
         *,
         C: float = 1.0,
+        class_weight: Literal["balanced"] | None = None,
         max_planes: int = 10,
         max_depth: int = 8,
         min_split: int = 10,
@@ -178,6 +175,7 @@ class BudgetedTreeClassifier(BinaryEstimator):
     ) -> None:
         self.budget = budget
         self.C = C
+        self.class_weight = class_weight
         self.max_planes = max_planes
         self.max_depth = max_depth
         self.min_split = min_split
@@ -192,23 +190,21 @@ class BudgetedTreeClassifier(BinaryEstimator):
 
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Grow and prune the tree; `sample_weight` multiplies the cost of each point's error."""
-        from labelwood.trees.budgeted_growth import Growth, Points, grow_trees
-        from labelwood.trees.budgeted_nodes import flatten
+        from labelwood.trees.budgeted_decisions import Growth, Points, draw_folds
+        from labelwood.trees.budgeted_growth import grow_trees
 
         matrix, codes, weights = self._begin_classes(X, y, sample_weight)
-        # The square root of a sum of weights is a standard error only if they are like counts.
+        # A leaf is given two points of weight 1, which has to be that of a usual point.
         unit = float(weights[weights > 0].mean())
-        weights = weights / unit
-        folds = _folds(codes, int(self.n_folds), self.random_state)
-        positive = range(self.classes_.size) if self.classes_.size > 2 else [1]
-        trees = [
-            Points(matrix, np.where(codes == one, 1.0, -1.0), weights, folds, int(self.n_folds))
-            for one in positive
-        ]
-        growth = Growth(**{name: getattr(self, name) for name in Growth._fields})
-        growth = growth._replace(C=self.C * unit)
-        roots, effort = grow_trees(trees, growth, self.n_jobs)
-        for name, value in flatten(roots, trees)._asdict().items():
+        n_folds = int(self.n_folds)
+        folds = draw_folds(codes, n_folds, self.random_state)
+        points = Points(matrix, np.empty(0), weights / unit, folds, n_folds)
+        growth = settings_of(Growth, self)
+        growth = growth._replace(C=growth.C * unit)
+        n_classes = self.classes_.size
+        positive = range(n_classes) if n_classes > 2 else range(1, 2)
+        trees, effort = grow_trees(points, codes, positive, growth, self.n_jobs)
+        for name, value in trees._asdict().items():
             setattr(self, f"{name}_", value)
         self.n_iter_ = effort.n_iter
         reasons, counts = np.unique(self.kinds_[self.right_ < 0], return_counts=True)
@@ -222,36 +218,6 @@ class BudgetedTreeClassifier(BinaryEstimator):
             self.stop_reason_ += f"; {message}"
             warnings.warn(message, ConvergenceWarning, stacklevel=2)
         return self
-
-    def _begin_classes(
-        self, X: object, y: object, sample_weight: object
-    ) -> tuple[CSR, PointerArray, DoubleArray]:
-        """Checked features, the number of each point's class, and weights."""
-        check_parameters(self, self._constraints)
-        if y is None:
-            raise DataError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
-        matrix = self._check_X(X, reset=True)
-        Y, classes, multilabel = encode_labels(y)
-        if multilabel:
-            raise DataError("y must hold one class for each point. Got label sets instead.")
-        if Y.shape[0] != matrix.shape[0]:
-            raise DataError(f"X has {matrix.shape[0]} rows and y has {Y.shape[0]}.")
-        weights = self._check_weights(sample_weight, matrix)
-        n_left = np.count_nonzero(np.bincount(Y.indices, weights) > 0)
-        if n_left < 2:
-            found = "one class" if n_left else "no class"
-            raise DataError(f"y holds {found} (of positive weight) and two are needed.")
-        if self.budget > matrix.shape[1]:
-            warnings.warn(
-                f"budget={self.budget} is above the number of features "
-                f"({matrix.shape[1]}): all of them may be used.",
-                LabelwoodWarning,
-                stacklevel=3,
-            )
-        self.classes_ = classes
-        return matrix, Y.indices.astype(np.int64), weights
 
     @property
     def n_leaves_(self) -> int:
@@ -270,14 +236,6 @@ class BudgetedTreeClassifier(BinaryEstimator):
         """Features used in any decision, sorted."""
         check_is_fitted(self)
         return np.unique(self.features_)
-
-    @property
-    def selected_names_(self) -> AnyArray:
-        """Names of the selected features: columns of the data frame of `fit`, else like x0."""
-        chosen = self.selected_features_
-        if hasattr(self, "feature_names_in_"):
-            return np.asarray(self.feature_names_in_)[chosen]
-        return np.array([f"x{feature}" for feature in chosen], dtype=np.str_)
 
     @property
     def feature_counts_(self) -> PointerArray:
@@ -313,12 +271,6 @@ class BudgetedTreeClassifier(BinaryEstimator):
         matrix = self._check_X(X)
         return self._trees().walk(matrix, self.n_jobs)[0]
 
-    def predict(self, X: object) -> AnyArray:
-        """The class of each point."""
-        scores = self.decision_function(X)
-        best = scores > 0 if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[np.asarray(best, dtype=np.intp)]
-
     def predict_proba(self, X: object) -> DoubleArray:
         """Chances of the classes, of shape (n, n_classes): those of the trees, made to sum to 1."""
         scores = self.decision_function(X)
@@ -347,29 +299,13 @@ class BudgetedTreeClassifier(BinaryEstimator):
 
         return plot(self, ax, feature_names, tree)
 
-    def _check_fitted(self) -> None:
-        classes = getattr(self, "classes_", None)
-        if not isinstance(classes, np.ndarray) or classes.ndim != 1 or classes.size < 2:
-            raise DataError("classes_ must be a list of classes")
-        sizes = {
-            "trees": classes.size if classes.size > 2 else 1,
+    def _sizes(self) -> dict[str, int]:
+        return {
+            "trees": self.classes_.size if self.classes_.size > 2 else 1,
             "nodes": np.size(getattr(self, "right_", ())),
             "entries": np.size(getattr(self, "features_", ())),
         }
-        check_fitted_attributes(self, {"n_features_in_": int, **self._fitted}, sizes)
+
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
         self._trees().check(self.n_features_in_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = True
-        return tags
-
-
-def _folds(codes: PointerArray, n_folds: int, random_state: object) -> PointerArray:
-    """A fold for each point: at random, with equal shares of every class."""
-    rng = np.random.default_rng(seed_sequence(random_state))
-    order = rng.permutation(codes.size)
-    order = order[np.argsort(codes[order], kind="stable")]
-    folds = np.empty(codes.size, dtype=np.int64)
-    folds[order] = np.arange(codes.size) % n_folds
-    return folds

@@ -1,223 +1,100 @@
 """Trees of budgeted decisions: grown level by level, pruned by held-out errors (seed 004, §5).
 
-Every point belongs to one fold. At each node the folds share one set of features, and each has
-a linear classifier that has not seen its own points, which are sent on by it: children learn
-from points that were divided as new ones would be, and the errors of a decision are those that
-its children have as leaves, so that errors of parents and children can be compared. As the shared
-features were chosen with the help of all points, errors are also counted for classifiers
-whose features were chosen without the point.
+Points are sent on by classifiers that have not seen them: children learn from points that were
+divided as new ones would be, and the errors of a decision are those that its children have as
+leaves, so that errors of parents and children can be compared.
 """
 
-from dataclasses import dataclass, field
-from typing import NamedTuple
-
+import joblib
 import numpy as np
 
-from labelwood.core.parallel import parallel
-from labelwood.core.types import CSR, AnyArray, DoubleArray, IndexArray, PointerArray
-from labelwood.linear.budgeted_planes import BudgetedDecisions, decide, solve_budgeted
-from labelwood.trees.budgeted_pairs import find_pair
+from labelwood.core.memory import require_memory
+from labelwood.core.parallel import blocks
+from labelwood.core.types import AnyArray, DoubleArray, PointerArray
+from labelwood.trees.budgeted_decisions import (
+    LINEAR,
+    Effort,
+    Growth,
+    Place,
+    Points,
+    Split,
+    find_splits,
+)
+from labelwood.trees.budgeted_nodes import FlatTrees, Node, flatten, join
 
-LINEAR, SECOND_ORDER = "linear", "second order"
-
-
-class Growth(NamedTuple):
-    """What the growth of a tree depends on besides its points."""
-
-    budget: int
-    C: float
-    max_planes: int
-    max_depth: int
-    min_split: int
-    prune: bool
-    min_gain: float
-    second_order: bool
-    tol: float
-    max_iter: int
-
-
-class Points(NamedTuple):
-    """The points of one tree: a sign, a weight and a fold for each row of X."""
-
-    X: CSR
-    signs: DoubleArray
-    weights: DoubleArray
-    folds: PointerArray
-    n_folds: int
-
-
-class Decision(NamedTuple):
-    """A linear classifier for each fold, on the same features.
-
-    `scores` are those of the node's points under the classifier of their own fold. That has
-    not seen them, but its features were chosen with their help; `held_out` are scores of
-    classifiers that chose their features without them.
-    """
-
-    features: IndexArray
-    coef: DoubleArray
-    intercepts: DoubleArray
-    kind: str
-    scores: DoubleArray
-    held_out: DoubleArray
-
-
-class Effort(NamedTuple):
-    """Proximal steps made, and problems that ended at their limit."""
-
-    n_iter: int
-    n_unsolved: int
-
-
-@dataclass(eq=False)
-class Node:
-    """A node while trees grow.
-
-    Attributes
-    ----------
-    tree, depth : where it stands
-    rows : its points
-    margins : distance of each from the parent's decision (1 at the root), positive if most
-        of them are, as a leaf predicts what most of its points are
-    totals : weight of the negative and of the positive ones
-    leaf_errors : weight of the wrong ones if it is a leaf, and if the parent's `held_out`
-        sent them to it or to its sibling
-    decision : None for a leaf, and `reason` says why
-    cv_error : weight of the points whose `held_out` is wrong, NaN without a linear decision
-    subtree_errors : as `leaf_errors`, in the leaves below after pruning
-    n_leaves : leaves below after pruning, 1 for a leaf
-    positive, negative : the children
-    """
-
-    tree: int
-    depth: int
-    rows: PointerArray
-    margins: DoubleArray
-    totals: DoubleArray
-    leaf_errors: DoubleArray
-    decision: Decision | None = None
-    reason: str = ""
-    cv_error: float = np.nan
-    subtree_errors: DoubleArray = field(default_factory=lambda: np.zeros(2))
-    n_leaves: int = 1
-    positive: "Node | None" = None
-    negative: "Node | None" = None
-
-    def prune(self, reason: str) -> None:
-        """Make it a leaf."""
-        self.decision = self.positive = self.negative = None
-        self.reason = reason
+_AT_ONCE = 8  # trees that grow together; the points of their nodes are held in memory
+_USUAL_DEPTH = 12
 
 
 def grow_trees(
-    trees: list[Points], growth: Growth, n_jobs: int | None
-) -> tuple[list[Node], Effort]:
-    """The root of one tree for each of `trees`; the nodes of a level are independent work."""
-    level = [_root(points, number) for number, points in enumerate(trees)]
-    nodes, efforts = [], []
-    while level:
-        found = parallel(
-            lambda node: _decide(trees[node.tree], node, growth),
-            level,
-            n_jobs=n_jobs,
-            description=f"decisions at depth {level[0].depth}",
-        )
-        nodes += level
-        below: list[Node] = []
-        for node, (decision, effort) in zip(level, found, strict=True):
-            efforts.append(effort)
-            if isinstance(decision, str):
-                node.reason = decision
-            else:
-                below += _split(trees[node.tree], node, decision)
-        level = below
-    for node in reversed(nodes):  # children come after their parents
-        _settle(node, growth, trees[0].X.shape[1])
-    return nodes[: len(trees)], Effort(*(sum(parts) for parts in zip(*efforts, strict=True)))
+    points: Points, codes: PointerArray, classes: range, growth: Growth, n_jobs: int | None
+) -> tuple[FlatTrees, Effort]:
+    """A tree for each of `classes`, `codes` being the class of each point; some at a time."""
+    _require_memory(points, min(len(classes), _AT_ONCE), growth, n_jobs)
+    balance = growth.class_weight == "balanced"
+    parts, effort = [], Effort()
+    for block in blocks(len(classes), _AT_ONCE):
+        trees = [points.of_class(codes, classes[k], balance) for k in block]
+        roots, cost = _grow(trees, growth, n_jobs)
+        parts.append(flatten(roots, trees))
+        effort = effort.and_of(cost)
+    return join(parts), effort
 
 
-def _decide(points: Points, node: Node, growth: Growth) -> tuple[Decision | str, Effort]:
-    """The decision of a node, or why there is none, and what that took."""
-    if node.totals.min() == 0:
-        return "one class", Effort(0, 0)
-    if node.depth == growth.max_depth:
-        return "limit of depth", Effort(0, 0)
-    if node.rows.size < growth.min_split:
-        return "few points", Effort(0, 0)
-    X = points.X if node.rows.size == points.X.shape[0] else points.X[node.rows]
-    linear, effort = _linear(X, points, node, growth)
-    before = node.leaf_errors[1]
-    gain = before - _wrong(points, node.rows, linear.held_out)
-    if growth.second_order and gain < 2 * np.sqrt(before):  # perhaps by chance
-        other = _second_order(X, points, node)
-        if other is not None:
-            return other, effort
-    return linear if _separates(linear) else "nothing separates the points", effort
-
-
-def _linear(X: CSR, points: Points, node: Node, growth: Growth) -> tuple[Decision, Effort]:
-    """A classifier for each fold on features that all share, and scores of held-out points."""
-    folds, signs = points.folds[node.rows], points.signs[node.rows]
-    every = np.arange(folds.size)
-    costs = np.repeat(growth.C * points.weights[None, node.rows], points.n_folds, axis=0)
-    costs[folds, every] = 0
-    shared = _solve(X, signs, costs, growth)
-    scores = decide(X, shared.features, shared.coef, shared.intercepts)[folds, every]
-    solved, held_out = [shared], np.empty(folds.size)
-    for fold in np.unique(folds):
-        seen, left_out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        own = _solve(X[seen], signs[seen], costs[fold, seen], growth)
-        held_out[left_out] = decide(X[left_out], own.features, own.coef, own.intercepts)[0]
-        solved.append(own)
-    effort = Effort(sum(one.n_iter for one in solved), sum(not one.converged for one in solved))
-    coef, intercepts = shared.coef, shared.intercepts
-    return Decision(shared.features, coef, intercepts, LINEAR, scores, held_out), effort
-
-
-def _solve(X: CSR, signs: DoubleArray, costs: DoubleArray, growth: Growth) -> BudgetedDecisions:
-    return solve_budgeted(
-        X,
-        signs,
-        costs,
-        budget=growth.budget,
-        strict=True,
-        tol=growth.tol,
-        max_planes=growth.max_planes,
-        max_iter=growth.max_iter,
+def _require_memory(points: Points, n_trees: int, growth: Growth, n_jobs: int | None) -> None:
+    n, n_threads = points.X.shape[0], joblib.effective_n_jobs(n_jobs)
+    # Each level holds the points of its nodes and their margins; each thread a copy of its rows
+    # and some numbers for each of them and fold.
+    levels = 1 + min(growth.max_depth, _USUAL_DEPTH)
+    needed = n_trees * n * (48 + 16 * levels)
+    needed += n_threads * (50 * points.X.nnz + 80 * n * points.n_folds)
+    require_memory(
+        needed, f"{n_trees} trees on {n_threads} threads", "lower n_jobs or train on fewer rows"
     )
 
 
-def _second_order(X: CSR, points: Points, node: Node) -> Decision | None:
-    found = find_pair(X, points.signs[node.rows])
-    if found is None:
-        return None
-    features = np.array([found.feature], dtype=np.uint32)
-    coef = np.full((points.n_folds, 1), 1 / found.deviation)
-    intercepts = np.full(points.n_folds, -found.mean / found.deviation)
-    scores = decide(X, features, coef[:1], intercepts[:1])[0]
-    decision = Decision(features, coef, intercepts, SECOND_ORDER, scores, scores)
-    return decision if _separates(decision) else None
+def _grow(trees: list[Points], growth: Growth, n_jobs: int | None) -> tuple[list[Node], Effort]:
+    """The root of one tree for each of `trees`; the nodes of a level are found together."""
+    level = [_root(points, number) for number, points in enumerate(trees)]
+    nodes, total = [], Effort()
+    while level:
+        nodes += level
+        for node in level:
+            node.reason = _no_split(node, growth)
+        still = [node for node in level if not node.reason]
+        places = [Place(trees[node.tree], node.rows, node.leaf_errors[1]) for node in still]
+        splits, effort = find_splits(places, growth, n_jobs, f"decisions at depth {level[0].depth}")
+        total = total.and_of(effort)
+        level = []
+        for node, split in zip(still, splits, strict=True):
+            if split is None:
+                node.reason = "nothing separates the points"
+            else:
+                level += _divide(trees[node.tree], node, split)
+    for node in reversed(nodes):  # children come after their parents
+        _settle(trees[node.tree], node, growth)
+    return nodes[: len(trees)], total
 
 
-def _separates(decision: Decision) -> bool:
-    positive = np.count_nonzero(decision.scores > 0)
-    return bool(0 < positive < decision.scores.size)
+def _no_split(node: Node, growth: Growth) -> str:
+    """Why a node is a leaf before a decision is looked for, or nothing."""
+    if node.totals.min() == 0:
+        return "one class"
+    if node.depth == growth.max_depth:
+        return "limit of depth"
+    return "few points" if node.rows.size < growth.min_split else ""
 
 
-def _wrong(points: Points, rows: PointerArray, scores: DoubleArray) -> float:
-    """Weight of the rows whose score has the wrong sign."""
-    return float(points.weights[rows][(scores > 0) != (points.signs[rows] > 0)].sum())
-
-
-def _split(points: Points, node: Node, decision: Decision) -> list[Node]:
-    node.decision = decision
-    if decision.kind == LINEAR:  # the sides of the other stand for no class
-        node.cv_error = _wrong(points, node.rows, decision.held_out)
-    sent = decision.scores > 0
+def _divide(points: Points, node: Node, split: Split) -> list[Node]:
+    """The children of a node."""
+    node.decision = split.decision
+    if split.decision.kind == LINEAR:  # the sides of the other stand for no class
+        node.cv_error = points.wrong(node.rows, split.held_out)
+    sent = split.scores > 0
     sides = (sent, ~sent)
     labels = [_majority(_totals(points, node.rows[side])) for side in sides]
-    held_out = np.where(decision.held_out > 0, *labels)
-    distances = np.abs(decision.scores)
+    held_out = np.where(split.held_out > 0, *labels)
+    distances = np.abs(split.scores)
     children = [
         _node(points, node.tree, node.depth + 1, node.rows[side], distances[side], held_out[side])
         for side in sides
@@ -241,34 +118,34 @@ def _node(
     held_out: DoubleArray,
 ) -> Node:
     totals = _totals(points, rows)
-    errors = np.array([totals.min(), _wrong(points, rows, held_out)])
+    errors = np.array([totals.min(), points.wrong(rows, held_out)])
     return Node(tree, depth, rows, distances * _majority(totals), totals, errors)
 
 
-def _settle(node: Node, growth: Growth, n_features: int) -> None:
+def _settle(points: Points, node: Node, growth: Growth) -> None:
     """The errors left below a node; a leaf takes its place if that has hardly more."""
     node.subtree_errors = node.leaf_errors
     if node.decision is None or node.positive is None or node.negative is None:
         return
     below = node.positive.subtree_errors + node.negative.subtree_errors
-    choices = 2 * node.decision.features.size * np.log(n_features + 1)
+    choices = 2 * node.decision.features.size * np.log(points.X.shape[1] + 1)
     n_leaves = node.positive.n_leaves + node.negative.n_leaves
-    chance = np.array([choices, n_leaves / 2])
-    if growth.prune and not _gains(node.leaf_errors, below, growth.min_gain, chance):
+    variances = points.variance(node.rows, node.leaf_errors)
+    least = growth.min_gain * np.sqrt(variances * [choices, n_leaves / 2])
+    if growth.prune and not _gains(node.leaf_errors, below, least):
         node.prune("pruned")
     else:
         node.subtree_errors, node.n_leaves = below, n_leaves
 
 
-def _gains(alone: DoubleArray, below: DoubleArray, min_gain: float, chance: DoubleArray) -> bool:
-    """Whether fewer errors are left, and by one of the counts fewer than chance explains.
+def _gains(alone: DoubleArray, below: DoubleArray, least: DoubleArray) -> bool:
+    """Whether fewer errors are left, and by one of the counts fewer by more than chance explains.
 
     A number e of errors has a standard error of about √e. The best of d features without
     meaning, k at a time, lower it by some √(2 e k ln d); leaves that take the label of most of
-    their points by one that grows with the root of their number. `chance` holds 2 k ln d
-    and, for the held-out errors, half the number of leaves.
+    their points by one that grows with the root of their number. So `least` is √(2 e k ln d)
+    and, for the held-out errors, √(e × half the number of leaves).
     """
-    least = min_gain * np.sqrt(alone * chance)
     fewer = (alone > below) & (alone - below >= least)
     return bool(alone[0] > below[0] and np.any(fewer))
 

@@ -1,5 +1,6 @@
-"""Trees of budgeted decisions as flat arrays, and the chances in their leaves."""
+"""Nodes of trees of budgeted decisions: while they grow, and as flat arrays."""
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from labelwood.core.types import CSR, AnyArray, DoubleArray, IndexArray, Pointer
 from labelwood.errors import DataError
 
 if TYPE_CHECKING:
-    from labelwood.trees.budgeted_growth import Node, Points
+    from labelwood.trees.budgeted_decisions import Decision, Points
 
 _BLOCK = 2_048
 _LEAST_LOGIT = 0.01  # of a leaf at its mean distance: its class stays its class
@@ -83,7 +84,47 @@ class FlatTrees(NamedTuple):
             raise DataError("kinds_ must hold a word for each node")
 
 
-def flatten(roots: "list[Node]", trees: "list[Points]") -> FlatTrees:
+@dataclass(eq=False)
+class Node:
+    """A node while trees grow.
+
+    Attributes
+    ----------
+    tree, depth : where it stands
+    rows : its points
+    margins : distance of each from the parent's decision (1 at the root), positive if most
+        of them are, as a leaf predicts what most of its points are
+    totals : weight of the negative and of the positive ones
+    leaf_errors : weight of the wrong ones if it is a leaf, and if the parent's `held_out`
+        sent them to it or to its sibling
+    decision : None for a leaf, and `reason` says why
+    cv_error : weight of the points whose `held_out` is wrong, NaN without a linear decision
+    subtree_errors : as `leaf_errors`, in the leaves below after pruning
+    n_leaves : leaves below after pruning, 1 for a leaf
+    positive, negative : the children
+    """
+
+    tree: int
+    depth: int
+    rows: PointerArray
+    margins: DoubleArray
+    totals: DoubleArray
+    leaf_errors: DoubleArray
+    decision: "Decision | None" = None
+    reason: str = ""
+    cv_error: float = np.nan
+    subtree_errors: DoubleArray = field(default_factory=lambda: np.zeros(2))
+    n_leaves: int = 1
+    positive: "Node | None" = None
+    negative: "Node | None" = None
+
+    def prune(self, reason: str) -> None:
+        """Make it a leaf."""
+        self.decision = self.positive = self.negative = None
+        self.reason = reason
+
+
+def flatten(roots: list[Node], trees: "list[Points]") -> FlatTrees:
     """All nodes in the order in which they are walked."""
     nodes: list[Node] = []
     starts = []
@@ -120,7 +161,32 @@ def flatten(roots: "list[Node]", trees: "list[Points]") -> FlatTrees:
     )
 
 
-def _slope(node: "Node", points: "Points") -> float:
+def join(parts: list[FlatTrees]) -> FlatTrees:
+    """The trees of all parts, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    nodes = np.cumsum([0, *(part.right.size for part in parts)])
+    entries = np.cumsum([0, *(part.features.size for part in parts)])
+    moved = [
+        part._replace(
+            roots=part.roots + node,
+            right=np.where(part.right < 0, -1, part.right + node),
+            indptr=part.indptr[:-1] + entry,
+        )
+        for part, node, entry in zip(parts, nodes[:-1], entries[:-1], strict=True)
+    ]
+    arrays = {
+        name: np.concatenate(
+            [getattr(part, name) for part in moved],
+            axis=1 if name in ("weights", "intercepts") else 0,
+        )
+        for name in FlatTrees._fields
+    }
+    arrays["indptr"] = np.append(arrays["indptr"], entries[-1])
+    return FlatTrees(**arrays)
+
+
+def _slope(node: Node, points: "Points") -> float:
     """Slope a of a leaf, in which a point at distance z is positive with the chance σ(a z).
 
     Fitted to the distances of its points, which their own fold's classifier measured, with

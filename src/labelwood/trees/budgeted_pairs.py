@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from labelwood.core.sparse import make_csr
+from labelwood.core.sparse import compact_columns, make_csr
 from labelwood.core.types import CSR, AnyArray, DoubleArray, PointerArray
 
 _DENSE_WORK = 5e10  # products of two values that a search may cost, where most are not zero
@@ -54,7 +54,8 @@ def find_pair(X: CSR, signs: DoubleArray) -> PairSplit | None:
     """
     if min(np.count_nonzero(signs > 0), np.count_nonzero(signs < 0)) < _MIN_CLASS:
         return None
-    features, X = _occurring(X)
+    arrays, features = compact_columns(X)
+    X = make_csr(*arrays[:2], arrays.data, (X.shape[0], features.size))
     columns, means, deviations = _candidates(X)
     if columns.size == 0:
         return None
@@ -76,14 +77,6 @@ def find_pair(X: CSR, signs: DoubleArray) -> PairSplit | None:
     z, one, other = best
     feature, partner = features[columns[[one, other]]].tolist()
     return PairSplit(feature, partner, float(means[one]), float(deviations[one]), z)
-
-
-def _occurring(X: CSR) -> tuple[AnyArray, CSR]:
-    """The columns that occur, and the rows on these, if they may be few of all."""
-    if X.nnz >= X.shape[1]:
-        return np.arange(X.shape[1]), X
-    features, places = np.unique(X.indices, return_inverse=True)
-    return features, make_csr(X.indptr, places, X.data, (X.shape[0], features.size))
 
 
 def _candidates(X: CSR) -> tuple[PointerArray, DoubleArray, DoubleArray]:

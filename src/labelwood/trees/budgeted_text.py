@@ -30,7 +30,8 @@ class Rule:
     support :
         Training points in the leaf.
     error :
-        Share (by weight) of them that are of another class.
+        Share (by weight) of them that are predicted wrongly where even the features of the
+        last decision are chosen without them.
     tree, node :
         Where the leaf is.
     """
@@ -98,7 +99,7 @@ class _Reader:
         return int(np.searchsorted(self.model.roots_, node, side="right")) - 1
 
     def error(self, leaf: int) -> float:
-        return float(self.model.subtree_errors_[leaf, 0] / self.model.totals_[leaf].sum())
+        return float(self.model.subtree_errors_[leaf, 1] / self.model.totals_[leaf].sum())
 
     def reliability(self, leaf: int) -> tuple[str, str]:
         return f"{self.model.n_points_[leaf]} points", f"{self.error(leaf):.1%} wrong"

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from labelwood.core.memory import require_memory
 from labelwood.core.parallel import parallel
 from labelwood.core.random import kernel_states
-from labelwood.core.sparse import CSRArrays
+from labelwood.core.settings import settings_of
+from labelwood.core.sparse import CSRArrays, compact_columns
 from labelwood.core.types import CSR, FloatArray, IndexArray, PointerArray
 from labelwood.linear.l2svm import row_norms
-from labelwood.linear.workingsets import compact_columns
 from labelwood.trees._codingtree_kernels import solve_decision
 from labelwood.trees._codingtree_shape_kernels import node_depths, node_ends, preorder
 from labelwood.trees.codingtree_nodes import CodingTree
@@ -43,8 +43,8 @@ class Settings(NamedTuple):
 
     @classmethod
     def of(cls, owner: object) -> Self:
-        """The settings of an estimator; numbers get their kind, as kernels compile for each."""
-        return cls(*(kind(getattr(owner, name)) for name, kind in cls.__annotations__.items()))
+        """The settings of an estimator."""
+        return settings_of(cls, owner)
 
 
 class Decision(NamedTuple):
@@ -99,7 +99,7 @@ def grow_tree(
     place = np.empty(found.counts.size, dtype=np.int64)
     place[set_of[leaves]] = np.arange(found.counts.size)
     points = np.argsort(place[found.of_point], kind="stable").astype(np.uint32)
-    arrays, features = compact_columns(X)
+    arrays, features = compact_columns(X, commonest_first=True)
     problem = _Problem(arrays, features, row_norms(arrays, settings.bias), settings)
     inner = np.flatnonzero(~leaves)
     spans = np.stack([starts[inner], starts[right[inner]], ends[inner]], axis=1)

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from labelwood.core.lanes import WIDTH
 from labelwood.core.memory import require_memory
 from labelwood.core.parallel import parallel
-from labelwood.core.sparse import CSRArrays, csr_arrays
+from labelwood.core.settings import settings_of
+from labelwood.core.sparse import CSRArrays, compact_columns, csr_arrays
 from labelwood.core.types import CSR, DoubleArray, FloatArray, IndexArray, PointerArray
 from labelwood.linear.l2svm import row_norms
-from labelwood.linear.workingsets import compact_columns
 from labelwood.trees import _labeltree_kernels as kernels
 from labelwood.trees.labelclusters import TERMS, LabelClusters, rows_of_nodes
 
@@ -38,9 +38,8 @@ class Settings(NamedTuple):
 
     @classmethod
     def of(cls, owner: object) -> Self:
-        """The settings of an estimator; numbers get their kind, as kernels compile for each."""
-        values = {name: getattr(owner, name) or 0 for name in cls._fields}
-        return cls(*(kind(values[name]) for name, kind in cls.__annotations__.items()))
+        """The settings of an estimator."""
+        return settings_of(cls, owner)
 
     @property
     def logistic(self) -> bool:
@@ -108,7 +107,7 @@ class NodeProblem(NamedTuple):
     @classmethod
     def of(cls, X: CSR, n_labels: int, settings: Settings, n_jobs: int | None) -> Self:
         """Check that there is room to train, and number the features anew."""
-        arrays, features = compact_columns(X)
+        arrays, features = compact_columns(X, commonest_first=True)
         n_threads = joblib.effective_n_jobs(n_jobs)
         # At the root a thread holds the rows once more, and sixteen numbers, or more of
         # them, for each row and feature.

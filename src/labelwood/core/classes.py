@@ -1,0 +1,146 @@
+"""The contract that every classifier of one class for each point keeps."""
+
+import warnings
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from labelwood.core.estimator import FittedAttributes, check_features, check_fitted_attributes
+from labelwood.core.labels import encode_labels
+from labelwood.core.params import Constraints, OneOf, check_parameters
+from labelwood.core.types import CSR, AnyArray, DoubleArray, IndexArray, PointerArray
+from labelwood.errors import DataError, LabelwoodWarning
+
+CLASS_WEIGHT = (OneOf("balanced"), None)
+_TINY = float(np.finfo(np.float64).tiny)
+
+
+class ClassEstimator(ClassifierMixin, BaseEstimator):
+    """Base of the classifiers of one class for each point.
+
+    A subclass declares `_constraints` (its parameters) and `_fitted` (its attributes, of sizes
+    that `_sizes` names), calls `_begin_classes` first in `fit`, and gives `decision_function`:
+    a score for each class or, for two classes, one that is positive for the second. It gets
+    `predict`.
+    """
+
+    _constraints: ClassVar[Constraints] = {}
+    _fitted: ClassVar[FittedAttributes] = {}
+
+    classes_: AnyArray
+    n_features_in_: int
+
+    def _begin_classes(
+        self, X: object, y: object, sample_weight: object = None
+    ) -> tuple[CSR, PointerArray, DoubleArray]:
+        """Checked features, the number of each point's class, and weights."""
+        check_parameters(self, self._constraints)
+        if y is None:
+            raise DataError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
+        matrix = self._check_X(X, reset=True)
+        Y, classes, multilabel = encode_labels(y)
+        self._check_classes(classes, multilabel)
+        if Y.shape[0] != matrix.shape[0]:
+            raise DataError(f"X has {matrix.shape[0]} rows and y has {Y.shape[0]}.")
+        weights = _check_weights(sample_weight, matrix)
+        n_left = np.count_nonzero(np.bincount(Y.indices, weights) > 0)
+        if n_left < 2:
+            found = "one class" if n_left else "no class"
+            raise DataError(f"y holds {found} (of positive weight) and two are needed.")
+        self.classes_ = classes
+        return matrix, Y.indices.astype(np.int64), weights
+
+    def _check_classes(self, classes: AnyArray, multilabel: bool) -> None:
+        """Refuse a target of a kind that cannot be learnt."""
+        if multilabel:
+            raise DataError("y must hold one class for each point. Got label sets instead.")
+
+    def _check_X(self, X: object, *, reset: bool = False) -> CSR:
+        return check_features(self, X, reset=reset)
+
+    @abstractmethod
+    def decision_function(self, X: object) -> DoubleArray:
+        """A score for each point and class; for two classes one, positive for the second."""
+
+    def predict(self, X: object) -> AnyArray:
+        """The class of each point."""
+        check_is_fitted(self)
+        scores = self.decision_function(X)
+        best = scores > 0 if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[np.asarray(best, dtype=np.intp)]
+
+    def _sizes(self) -> dict[str, int]:
+        """What the names of sizes in `_fitted` stand for."""
+        return {"features": self.n_features_in_}
+
+    def _check_fitted(self) -> None:
+        """Refuse fitted attributes that would send a kernel out of bounds (after loading)."""
+        classes = getattr(self, "classes_", None)
+        if not isinstance(classes, np.ndarray) or classes.ndim != 1 or classes.size < 2:
+            raise DataError("classes_ must be a list of classes")
+        check_fitted_attributes(self, {"n_features_in_": int}, {})
+        check_fitted_attributes(self, self._fitted, self._sizes())
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class BudgetedEstimator(ClassEstimator):
+    """Base of the classifiers that choose their features, with a parameter `budget`."""
+
+    budget: int
+
+    def _begin_classes(
+        self, X: object, y: object, sample_weight: object = None
+    ) -> tuple[CSR, PointerArray, DoubleArray]:
+        begun = super()._begin_classes(X, y, sample_weight)
+        if self.budget > self.n_features_in_:
+            warnings.warn(
+                f"budget={self.budget} is above the number of features "
+                f"({self.n_features_in_}): all of them may be used.",
+                LabelwoodWarning,
+                stacklevel=3,
+            )
+        return begun
+
+    @property
+    @abstractmethod
+    def selected_features_(self) -> IndexArray:
+        """The features that the classifier uses, sorted."""
+
+    @property
+    def selected_names_(self) -> AnyArray:
+        """Names of the selected features: columns of the data frame of `fit`, else like x0."""
+        chosen = self.selected_features_
+        if hasattr(self, "feature_names_in_"):
+            return np.asarray(self.feature_names_in_)[chosen]
+        return np.array([f"x{feature}" for feature in chosen], dtype=np.str_)
+
+
+def balanced(weights: DoubleArray, positive: AnyArray) -> DoubleArray:
+    """Weights whose sum is the same, half of it for the positive points and half for the others.
+
+    Examples
+    --------
+    >>> balanced(np.ones(4), np.array([True, False, False, False])).round(2).tolist()
+    [2.0, 0.67, 0.67, 0.67]
+    """
+    half = weights.sum() / 2
+    own, others = (half / max(weights[side].sum(), _TINY) for side in (positive, ~positive))
+    return weights * np.where(positive, own, others)
+
+
+def _check_weights(sample_weight: object, X: CSR) -> DoubleArray:
+    try:
+        return np.asarray(
+            _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        )
+    except ValueError as error:
+        raise DataError(str(error)) from None
