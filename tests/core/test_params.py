@@ -46,6 +46,7 @@ def test_a_value_inside_its_constraint_passes(constraint, value):
         (Real(low=0, below=1), 1.0, "must be a number ≥ 0 and < 1. Got 1.0"),
         (Real(), float("nan"), "must be a number. Got nan"),
         (Real(), "1", "must be a number. Got '1'"),
+        (Real(), 10**400, "must be a number. Got 1000"),
         (OneOf("a", "b"), "c", "must be one of 'a', 'b'. Got 'c'"),
         ((Integer(), None), "x", "must be an int or None. Got 'x'"),
         (N_JOBS, 0, "must be an int ≥ 1 or an int ≤ -1 or None. Got 0"),

@@ -75,7 +75,10 @@ class Real:
         """Whether `value` is in the set."""
         if not isinstance(value, RealNumber) or isinstance(value, bool):
             return False
-        x = float(value)
+        try:
+            x = float(value)
+        except OverflowError:  # an int beyond any float
+            return False
         return (
             math.isfinite(x)
             and (self.low is None or x >= self.low)
