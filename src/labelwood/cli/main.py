@@ -11,6 +11,7 @@ from labelwood import __version__
 from labelwood.cli.convert import convert
 from labelwood.cli.demo import demo
 from labelwood.cli.evaluate import evaluate
+from labelwood.cli.experiment import experiment
 from labelwood.cli.info import info
 from labelwood.cli.interrupt import remember_interrupts
 from labelwood.cli.predict import predict
@@ -33,6 +34,7 @@ app.command()(predict)
 app.command()(info)
 app.command()(convert)
 app.command()(study)
+app.add_typer(experiment)
 app.command()(demo)
 
 

@@ -1,0 +1,254 @@
+"""`labelwood experiment plan | simulate | verify`."""
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from labelwood.cli import options
+
+if TYPE_CHECKING:
+    from labelwood.experiments.rewards import RewardModel
+
+experiment = typer.Typer(
+    name="experiment",
+    help="Plan experiments, simulate them, and check the ledger of those that were run.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+def _level(value: float) -> float:
+    if not 0 < value < 1:
+        raise typer.BadParameter("a level lies between 0 and 1")
+    return value
+
+
+Level = Annotated[
+    float,
+    typer.Option(callback=_level, help="How often a treatment may be named though none is better."),
+]
+Reward = Annotated[
+    str, typer.Option(help="bernoulli (0 or 1), bounded (in --range), or subgaussian (--sigma).")
+]
+Sigma = Annotated[float | None, typer.Option(help="Scale of subgaussian rewards; 1 unless given.")]
+Range = Annotated[
+    str | None, typer.Option("--range", metavar="LOW,HIGH", help="Ends of bounded rewards.")
+]
+Bound = Annotated[
+    str | None, typer.Option(help="lil, or the tighter beta, for rewards with a range.")
+]
+Epsilon = Annotated[float, typer.Option(help="A winner must beat the control by more than this.")]
+Policy = Annotated[
+    str, typer.Option(help="best_arm pulls the arms that matter, uniform all of them (A/B/n).")
+]
+Runs = Annotated[int, typer.Option(min=1, help="Number of simulated experiments.")]
+
+
+@experiment.command()
+def plan(
+    arms: Annotated[int, typer.Option(help="Number of arms, the control included.")],
+    gap: Annotated[float, typer.Option(help="How much better the best arm is than the control.")],
+    level: Level = 0.05,
+    reward: Reward = "bernoulli",
+    sigma: Sigma = None,
+    ends: Range = None,
+    bound: Bound = None,
+    baseline: Annotated[
+        float | None, typer.Option(help="Mean of the control; the middle of the range else.")
+    ] = None,
+    epsilon: Epsilon = 0.0,
+    policy: Policy = "best_arm",
+    max_samples: Annotated[
+        int | None, typer.Option(help="End undecided with so many samples.")
+    ] = None,
+    runs: Runs = 200,
+    jobs: options.Jobs = -1,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Tell how many samples an experiment will need, by simulation."""
+    from labelwood.experiments.plan import plan as plan_experiment
+
+    model = _reward(reward, sigma, ends, bound)
+    with options.remarks(quiet):
+        found = plan_experiment(
+            arms,
+            gap,
+            level,
+            reward=model,
+            baseline=baseline,
+            epsilon=epsilon,
+            policy=policy,
+            max_samples=max_samples,
+            runs=runs,
+            random_state=seed,
+            n_jobs=jobs,
+        )
+    content = {
+        "means": list(found.means),
+        "level": level,
+        "policy": policy,
+        "samples": {
+            f"{100 * q:g} %": None if math.isinf(n) else int(n) for q, n in found.n_samples.items()
+        },
+        "found": found.found,
+        "wrong": found.wrong,
+        "undecided": round(1 - found.found - found.wrong, 9),
+        "max_samples": found.max_samples,
+        "runs": found.runs,
+    }
+    if json:
+        options.print_json(content)
+    else:
+        typer.echo(f"{arms} arms, one better by {gap:g}, level {level:g}, policy {policy}")
+        _print_plan(content)
+
+
+def _print_plan(content: dict[str, Any]) -> None:
+    limit = f"{content['max_samples']:,}"
+    lines = {
+        f"{share} of {content['runs']:,} runs need": f"{n:,} samples" if n else f"over {limit}"
+        for share, n in content["samples"].items()
+    }
+    lines["ended with the best arm"] = f"{100 * content['found']:.1f} %"
+    lines["ended with another arm"] = f"{100 * content['wrong']:.1f} %"
+    lines[f"undecided at {limit}"] = f"{100 * content['undecided']:.1f} %"
+    width = max(map(len, lines))
+    for name, value in lines.items():
+        typer.echo(f"{name:<{width}}  {value}")
+
+
+@experiment.command()
+def simulate(
+    means: Annotated[
+        str, typer.Option(metavar="M0,M1,…", help="Mean reward of each arm, the control first.")
+    ],
+    level: Level = 0.05,
+    reward: Reward = "bernoulli",
+    sigma: Sigma = None,
+    ends: Range = None,
+    bound: Bound = None,
+    epsilon: Epsilon = 0.0,
+    policy: Policy = "best_arm",
+    max_samples: Annotated[int, typer.Option(help="End undecided with so many samples.")] = 100_000,
+    runs: Runs = 1000,
+    jobs: options.Jobs = -1,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Run an experiment many times on drawn rewards."""
+    from labelwood.experiments.simulate import Setting
+    from labelwood.experiments.simulate import simulate as simulate_experiment
+
+    setting = Setting(
+        max_samples,
+        reward=_reward(reward, sigma, ends, bound),
+        epsilon=epsilon,
+        policy=policy,
+    )
+    values = _numbers("--means", means)
+    with options.remarks(quiet):
+        done = simulate_experiment(
+            values, level, setting, runs=runs, random_state=seed, n_jobs=jobs
+        )
+    content = _summary(done, values, level)
+    if json:
+        options.print_json(content)
+        return
+    typer.echo(f"{runs:,} runs, level {level:g}, policy {policy}")
+    _print_summary(content)
+
+
+def _print_summary(content: dict[str, Any]) -> None:
+    typer.echo(f"{'arm':<12}{'mean':>8}{'ended with':>12}{'mean samples':>14}")
+    for arm, (mean, ended, samples) in enumerate(map(dict.values, content["arms"])):
+        label = f"{arm} (control)" if arm == 0 else str(arm)
+        typer.echo(f"{label:<12}{mean:>8g}{100 * ended:>10.1f} %{samples:>14,.0f}")
+    typer.echo(f"undecided: {100 * content['undecided']:.1f} %")
+    typer.echo(f"control rejected: {100 * content['rejected']:.1f} %")
+    for share, n in content["samples"].items():
+        typer.echo(f"{share} of the runs need at most {n:,} samples")
+
+
+@experiment.command()
+def verify(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A ledger, as JSON or CSV.")],
+    json: options.Json = False,
+) -> None:
+    """Recompute a ledger from its p-values.
+
+    The exit code is 1 when something differs, and 2 when the file cannot be read.
+    """
+    from labelwood.experiments.ledger import Ledger
+
+    ledger = Ledger.read(file)
+    found = ledger.verify()
+    if json:
+        head = {"file": str(file), "procedure": ledger.procedure, "alpha": ledger.alpha}
+        options.print_json({**head, **found.to_dict()})
+    else:
+        typer.echo(f"{file}: {ledger.procedure} at {ledger.alpha:g}: {found}")
+    if not found:
+        raise typer.Exit(1)
+
+
+def _summary(done: Any, means: list[float], level: float) -> dict[str, Any]:
+    import numpy as np
+
+    n_samples = done.n_samples
+    arms = [
+        {
+            "mean": mean,
+            "ended_with": float(np.mean(done.ended_with == arm)),
+            "samples": float(done.counts[:, arm].mean()),
+        }
+        for arm, mean in enumerate(means)
+    ]
+    return {
+        "arms": arms,
+        "undecided": float(np.mean(done.ended_with < 0)),
+        "rejected": float(np.mean((done.p_value <= level) & (done.leader != 0))),
+        "samples": {
+            f"{100 * q:g} %": int(np.quantile(n_samples, q, method="higher")) for q in (0.5, 0.9)
+        },
+    }
+
+
+def _reward(name: str, sigma: float | None, ends: str | None, bound: str | None) -> "RewardModel":
+    """The reward model; an option that its kind has not is refused, not ignored."""
+    from labelwood.errors import ParameterError
+    from labelwood.experiments.rewards import Bernoulli, Bounded, SubGaussian
+
+    given = {"--sigma": sigma, "--range": ends, "--bound": bound}
+    used = {
+        "bernoulli": ("--bound",),
+        "bounded": ("--range", "--bound"),
+        "subgaussian": ("--sigma",),
+    }
+    if name not in used:
+        raise ParameterError(f"--reward must be one of {', '.join(used)}. Got {name!r}.")
+    for option, value in given.items():
+        if value is not None and option not in used[name]:
+            raise ParameterError(f"{option} says nothing about {name} rewards")
+    if name == "subgaussian":
+        return SubGaussian(1.0 if sigma is None else sigma)
+    kind = "lil" if bound is None else bound
+    if name == "bernoulli":
+        return Bernoulli(bound=kind)
+    numbers = _numbers("--range", ends or "")
+    if len(numbers) != 2:
+        raise ParameterError(f"bounded rewards need --range LOW,HIGH. Got {ends!r}.")
+    return Bounded(numbers[0], numbers[1], bound=kind)
+
+
+def _numbers(option: str, text: str) -> list[float]:
+    from labelwood.errors import ParameterError
+
+    try:
+        return [float(part) for part in text.split(",") if text]
+    except ValueError:
+        raise ParameterError(f"{option} takes numbers with commas between. Got {text!r}.") from None

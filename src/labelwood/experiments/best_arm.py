@@ -1,0 +1,311 @@
+"""One experiment: the best of several arms against a control, seed 001, Algorithm 1."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from labelwood.core import params
+from labelwood.core.random import RandomState, seed_sequence
+from labelwood.errors import DataError, LabelwoodError
+from labelwood.experiments.always_valid import Intervals, intervals
+from labelwood.experiments.arms import ArmStatistics, Tally, check_statistics
+from labelwood.experiments.assignments import Assignment, Assignments
+from labelwood.experiments.rewards import DELTA, Bernoulli, RewardModel, reward_model
+
+_UNDECIDED = -1
+
+
+class BestArmExperiment:
+    """Find the best of several arms, and whether it is better than the control.
+
+    Ask which arms to pull (`next_arms`, or `assign` when outcomes come back later), record what
+    comes back, and go on until it has `stopped`. It is Algorithm 1 with its constants: the
+    lower bound of an arm is taken at δ/2K, the upper bound at δ/2, with K treatments.
+
+    Parameters
+    ----------
+    n_arms : int
+        Treatments and control, K + 1.
+    delta : float
+        A treatment wins, though none is more than ε better than the control, with probability
+        at most δ. With ε = 0, any wrong arm wins with probability at most δ.
+    epsilon : float
+        A winner is more than ε better than the control, and at most ε below the best arm.
+        With ε = 0 and several best arms only `max_samples` ends the experiment.
+    reward : RewardModel
+        What rewards can be, and which bounds are used; `Bernoulli()` unless given.
+    max_samples : int, optional
+        With this many outcomes the experiment stops, undecided. A batch is never split, so the
+        last one may go beyond.
+    policy : {"best_arm", "uniform"}
+        Whether a round has the few arms that matter now, or all of them (A/B/n).
+    control : int
+        The number of the control's arm.
+    random_state : int, SeedSequence, Generator or None
+        For the order of the assignments within a round; nothing else is random.
+
+    Notes
+    -----
+    Recording is cheap and decides nothing. What is recorded is looked at when `status`,
+    `stopped`, `winner`, `p_value`, `next_arms`, `assign` or `allocation` is asked for, and when
+    `max_samples` is reached. Then the bounds are renewed, the p-value falls to its new minimum,
+    and the experiment stops if the rule says so. The guarantees hold for any times of looking,
+    and the same calls in the same order give the same decisions. Outcomes that come after the
+    stop are kept as `late` and change nothing.
+
+    Delays do no harm while they do not depend on the outcome. If a purchase is reported at
+    once and its absence a week later, the first outcomes are all purchases and no bound
+    holds: record both after the same time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> experiment = BestArmExperiment(3, 0.05, max_samples=20_000)
+    >>> while arms := experiment.next_arms():
+    ...     for arm in arms:
+    ...         experiment.record(arm, rng.random() < (0.3, 0.35, 0.6)[arm])
+    >>> experiment.status
+    'stopped: winner 2'
+    >>> experiment.p_value <= 0.05
+    True
+    """
+
+    _constraints: ClassVar[params.Constraints] = {
+        "n_arms": params.Integer(low=2),
+        "delta": DELTA,
+        "epsilon": params.Real(low=0),
+        "reward": params.Instance("RewardModel"),
+        "max_samples": (params.Integer(low=1), None),
+        "policy": params.OneOf("best_arm", "uniform"),
+        "control": params.Integer(low=0),
+    }
+
+    def __init__(
+        self,
+        n_arms: int,
+        delta: float,
+        *,
+        epsilon: float = 0.0,
+        reward: RewardModel | None = None,
+        max_samples: int | None = None,
+        policy: str = "best_arm",
+        control: int = 0,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_arms = n_arms
+        self.delta = delta
+        self.epsilon = epsilon
+        self.reward = Bernoulli() if reward is None else reward
+        self.max_samples = max_samples
+        self.policy = policy
+        self.control = control
+        params.check_parameters(self, self._constraints)
+        name = type(self).__name__
+        params.check_parameter(name, "control", control, params.Integer(high=n_arms - 1))
+        params.check_parameter(name, "random_state", random_state, params.RANDOM_STATE)
+        self.n_arms, self.control = int(n_arms), int(control)  # from NumPy's kind, for JSON
+        self.max_samples = None if max_samples is None else int(max_samples)
+        seed = int(seed_sequence(random_state).generate_state(1, np.uint64)[0])
+        self._assignments = Assignments(seed)
+        self._tally = Tally(n_arms)
+        self._late = Tally(n_arms)
+        self._n_samples = 0
+        self._limit = math.inf if max_samples is None else max_samples
+        self._ended_with: int | None = None  # an arm, or that it is undecided
+        self._evidence = 0.0  # ln(1/p)
+        self._looked_at = -1  # n_samples at the last look
+        self._next_arms: list[int] = []
+
+    @property
+    def n_samples(self) -> int:
+        """The number of outcomes that count."""
+        return self._n_samples
+
+    @property
+    def n_pending(self) -> int:
+        """The number of assignments whose outcome has not come back."""
+        return len(self._assignments.pending)
+
+    @property
+    def statistics(self) -> tuple[ArmStatistics, ...]:
+        """What is known of each arm, without outcomes that came late."""
+        return self._tally.statistics
+
+    @property
+    def late(self) -> tuple[ArmStatistics, ...]:
+        """The outcomes of each arm that came after the stop."""
+        return self._late.statistics
+
+    @property
+    def estimates(self) -> tuple[float, ...]:
+        """The mean reward of each arm, NaN without any; adaptive allocation biases it."""
+        return tuple(arm.mean for arm in self.statistics)
+
+    @property
+    def status(self) -> str:
+        """Either "running" or how it "stopped: winner 2", "control", "limit reached, undecided"."""
+        if not self.stopped:
+            return "running"
+        if self._ended_with == _UNDECIDED:
+            return "stopped: limit reached, undecided"
+        if self._ended_with == self.control:
+            return "stopped: control"
+        return f"stopped: winner {self._ended_with}"
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the experiment has ended, for whatever reason."""
+        self._look()
+        return self._ended_with is not None
+
+    @property
+    def winner(self) -> int | None:
+        """The treatment that has won; None for the control, without a decision, or before one."""
+        self._look()
+        return None if self._ended_with in (_UNDECIDED, self.control) else self._ended_with
+
+    @property
+    def p_value(self) -> float:
+        """The always-valid p-value, the smallest of all looks so far: seed 001, (4.6)."""
+        # What makes a winner is the inequality of (4.5) at γ = δ.
+        known = 1.0 if self.winner is None else self.delta
+        return min(math.exp(-self._evidence), known)
+
+    def intervals(self, delta: float | None = None) -> Intervals:
+        """Intervals of all arms and of their differences to the control, right at all times.
+
+        See `always_valid.intervals`; at the experiment's δ unless another is given.
+        """
+        level = self.delta if delta is None else delta
+        return intervals(self.statistics, level, reward=self.reward, control=self.control)
+
+    def next_arms(self) -> list[int]:
+        """The arms to pull now, once each; none after the stop.
+
+        Arms without any outcome come first, then the policy's. The answer stays the same until
+        something is recorded.
+        """
+        self._look()
+        return list(self._next_arms)
+
+    def allocation(self) -> list[float]:
+        """The share of the traffic for each arm, until something is recorded.
+
+        Before the stop the arms of `next_arms` share it. After it the winner has it all, or the
+        control where no treatment has won.
+        """
+        arms = self.next_arms()
+        if not arms:
+            arms = [self.control if self.winner is None else self.winner]
+        return [1 / len(arms) if arm in arms else 0.0 for arm in range(self.n_arms)]
+
+    def assign(self, n: int = 1) -> list[Assignment]:
+        """Hand out arms to `n` subjects whose outcomes will be recorded later.
+
+        Rounds of `next_arms`, each in random order, follow one another. After the stop there is
+        nothing to hand out, and the list is empty.
+        """
+        params.check_parameter("assign", "n", n, params.Integer(low=1))
+        arms = self.next_arms()
+        return [self._assignments.hand_out(arms) for _ in range(n)] if arms else []
+
+    def record(
+        self,
+        arm: int,
+        reward: float | ArmStatistics,
+        *,
+        assignment: int | Sequence[int] | None = None,
+    ) -> None:
+        """Take in an outcome of `arm`, or the statistics of a batch of them.
+
+        `assignment` is the number under which it was handed out; for a batch, all the numbers.
+        When anything is wrong, nothing is changed.
+        """
+        if type(arm) is not int or not 0 <= arm < self.n_arms:
+            self._check_arm(arm)
+        if isinstance(reward, ArmStatistics):
+            check_statistics(self.reward, reward)
+            n = reward.count
+        else:
+            reward, n = self.reward.check(reward), 1
+        if assignment is not None:
+            self._assignments.hand_in(arm, assignment, n)
+        counts = self._ended_with is None
+        tally = self._tally if counts else self._late
+        if isinstance(reward, ArmStatistics):
+            tally.add_batch(arm, reward)
+        else:
+            tally.add(arm, reward)
+        if counts:
+            self._n_samples += n
+            if self._n_samples >= self._limit:
+                self._look()
+
+    def _check_arm(self, arm: object) -> None:
+        if not params.Integer(low=0, high=self.n_arms - 1).accepts(arm):
+            raise DataError(f"arm {arm!r} does not exist: there are arms 0 to {self.n_arms - 1}")
+
+    def _look(self) -> None:
+        """Apply the rule to all that is recorded, unless that has been done."""
+        if self._ended_with is not None or self._looked_at == self._n_samples:
+            return
+        from labelwood.experiments._best_arm_kernels import look
+
+        output, self._evidence, arms = look(
+            np.array(self._tally.counts, np.float64),
+            np.array(self._tally.totals),
+            float(self.delta),
+            float(self.epsilon),
+            int(self.control),
+            self.policy == "uniform",
+            self._evidence,
+            self.reward.for_kernels(),
+        )
+        self._looked_at = self._n_samples
+        if output >= 0 or self._n_samples >= self._limit:
+            self._ended_with = int(output) if output >= 0 else _UNDECIDED
+        self._next_arms = arms.tolist() if self._ended_with is None else []
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, for JSON. It does not look, and so decides nothing."""
+        return {
+            "format": 1,
+            **{name: getattr(self, name) for name in self._constraints if name != "reward"},
+            "reward": self.reward.to_dict(),
+            "statistics": self._tally.to_list(),
+            "late": self._late.to_list(),
+            "assignments": self._assignments.to_dict(),
+            "ended_with": self._ended_with,
+            "evidence": self._evidence,
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "BestArmExperiment":
+        """The inverse of `to_dict`: the experiment goes on as if nothing had happened."""
+        if values.get("format") != 1:
+            raise DataError(f"not an experiment of format 1: format {values.get('format')!r}")
+        try:
+            return cls._restored(values)
+        except LabelwoodError:
+            raise
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise DataError(f"the stored experiment is damaged: {error!r}") from None
+
+    @classmethod
+    def _restored(cls, values: Mapping[str, Any]) -> "BestArmExperiment":
+        parameters = {name: values[name] for name in cls._constraints}
+        experiment = cls(**{**parameters, "reward": reward_model(values["reward"])})
+        n_arms, model = experiment.n_arms, experiment.reward
+        experiment._tally = Tally.from_list(values["statistics"], n_arms, model)
+        experiment._late = Tally.from_list(values["late"], n_arms, model)
+        experiment._n_samples = sum(experiment._tally.counts)
+        experiment._assignments = Assignments.from_dict(values["assignments"], n_arms)
+        ends = (params.Integer(low=_UNDECIDED, high=n_arms - 1), None)
+        params.check_parameter(cls.__name__, "ended_with", values["ended_with"], ends)
+        params.check_parameter(cls.__name__, "evidence", values["evidence"], params.Real(low=0))
+        experiment._ended_with = values["ended_with"]
+        experiment._evidence = float(values["evidence"])
+        return experiment

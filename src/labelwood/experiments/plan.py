@@ -1,0 +1,168 @@
+"""How many samples an experiment will need: by simulation, and what theory says of it."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from labelwood.core import params
+from labelwood.core.random import RandomState
+from labelwood.core.types import DoubleArray
+from labelwood.errors import ParameterError
+from labelwood.experiments.rewards import DELTA, Bernoulli, RewardModel
+from labelwood.experiments.simulate import Setting, simulate
+
+_LIMIT = 100  # times the theoretical complexity; the samples are 8 to 18 times it
+_ROUNDS = 100  # batches that an average arm gets, about
+
+
+def effective_gaps(means: ArrayLike, *, epsilon: float = 0.0, control: int = 0) -> DoubleArray:
+    """How far each arm is from changing the outcome: the gaps of Proposition 2, seed 001.
+
+    The number of samples grows with the sum of their inverse squares. A gap of zero means that
+    the experiment need not end.
+
+    Examples
+    --------
+    >>> effective_gaps([0.0, 0.5, 1.0]).tolist()
+    [1.0, 0.5, 0.5]
+    """
+    mu = np.asarray(means, np.float64)
+    params.check_parameter("effective_gaps", "epsilon", epsilon, params.Real(low=0))
+    ahead = np.delete(mu, control).max() - (mu[control] + epsilon)
+    if ahead < 0:  # (a): no treatment is better by ε
+        gaps = mu[control] + epsilon - mu
+        gaps[control] = -ahead
+        return gaps
+    best = int(np.argmax(mu))
+    gaps = mu[best] - mu
+    gaps[best] = np.delete(gaps, best).min()
+    return np.where(
+        np.arange(mu.size) == control,
+        np.minimum(ahead, np.maximum(gaps, epsilon)),
+        np.maximum(gaps, min(ahead, epsilon)),
+    )
+
+
+def sample_complexity(
+    means: ArrayLike,
+    delta: float,
+    *,
+    sigma: float = 1.0,
+    epsilon: float = 0.0,
+    control: int = 0,
+) -> float:
+    """Σ (σ/Δ)² ln(K ln(e + (σ/Δ)²) / δ) over the effective gaps Δ: seed 001, Proposition 2.
+
+    Samples needed are of this order, up to a constant; infinite where a gap is zero.
+
+    Examples
+    --------
+    >>> round(sample_complexity([0.0, 0.0, 1.0], 0.05), 1)
+    11.9
+    """
+    gaps = effective_gaps(means, epsilon=epsilon, control=control)
+    if gaps.min() <= 0:
+        return math.inf
+    inverse = (sigma / gaps) ** 2
+    return float(inverse @ np.log((gaps.size - 1) * np.log(math.e + inverse) / delta))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What simulated runs of an experiment needed."""
+
+    means: tuple[float, ...]
+    """The arms of the simulation; the last one is best."""
+    n_samples: dict[float, float]
+    """Quantiles of the number of samples; infinite where more runs than that met the limit."""
+    found: float
+    """The share of runs that ended with the best arm."""
+    wrong: float
+    """The share that ended with another; the rest met the limit."""
+    max_samples: int
+    runs: int
+
+
+def plan(
+    n_arms: int,
+    gap: float,
+    delta: float,
+    *,
+    reward: RewardModel | None = None,
+    baseline: float | None = None,
+    epsilon: float = 0.0,
+    policy: str = "best_arm",
+    max_samples: int | None = None,
+    quantiles: Sequence[float] = (0.5, 0.9),
+    runs: int = 200,
+    random_state: RandomState = None,
+    n_jobs: int | None = None,
+) -> Plan:
+    """How many samples are needed for so many arms, a gap and a level.
+
+    One treatment is better than the control by `gap`, and all others equal the control. Arms
+    are pulled in batches of about a hundredth of what each needs, which costs up to a per cent.
+
+    Parameters
+    ----------
+    n_arms : int
+        Treatments and control.
+    gap : float
+        By how much the best arm is better; more than `epsilon`.
+    delta : float
+        The level δ.
+    reward : RewardModel
+        `Bernoulli()` unless given.
+    baseline : float, optional
+        The mean of the control. The middle of the range unless given, where rewards vary most.
+    epsilon, policy, max_samples
+        As for `BestArmExperiment`; the limit is far beyond what theory expects unless given.
+    quantiles : sequence of float
+    runs : int
+    random_state : int, SeedSequence, Generator or None
+    n_jobs : int, optional
+
+    Examples
+    --------
+    >>> from labelwood.experiments.arms import Bernoulli
+    >>> for bound in ("lil", "beta"):
+    ...     found = plan(3, 0.1, 0.05, reward=Bernoulli(bound=bound), random_state=0)
+    ...     print(bound, round(found.n_samples[0.5], -2), found.wrong)
+    lil 6300.0 0.0
+    beta 3900.0 0.0
+    """
+    model = Bernoulli() if reward is None else reward
+    params.check_parameter("plan", "n_arms", n_arms, params.Integer(low=2))
+    params.check_parameter("plan", "delta", delta, DELTA)
+    params.check_parameter("plan", "gap", gap, params.Real(above=epsilon))
+    means = _means(n_arms, gap, baseline, model)
+    expected = sample_complexity(means, delta, sigma=model.sigma, epsilon=epsilon)
+    limit = math.ceil(_LIMIT * expected) if max_samples is None else max_samples
+    batch = max(1, int(expected / (n_arms * _ROUNDS)))
+    setting = Setting(limit, reward=model, epsilon=epsilon, policy=policy, batch=batch)
+    done = simulate(means, delta, setting, runs=runs, random_state=random_state, n_jobs=n_jobs)
+    ended = done.ended_with
+    n = np.where(ended < 0, np.inf, done.n_samples)
+    return Plan(
+        means=tuple(means.tolist()),
+        n_samples={q: float(np.quantile(n, q, method="higher")) for q in quantiles},
+        found=float(np.mean(ended == n_arms - 1)),
+        wrong=float(np.mean((ended >= 0) & (ended != n_arms - 1))),
+        max_samples=limit,
+        runs=runs,
+    )
+
+
+def _means(n_arms: int, gap: float, baseline: float | None, model: RewardModel) -> DoubleArray:
+    middle = (model.low + model.high) / 2 if math.isfinite(model.low) else 0.0
+    means = np.full(n_arms, middle if baseline is None else float(baseline))
+    means[-1] += gap
+    if not model.low <= means[0] <= means[-1] <= model.high:
+        raise ParameterError(
+            f"a control of mean {means[0]:g} and a gap of {gap:g} leave the range of the rewards, "
+            f"[{model.low:g}, {model.high:g}]; give another baseline or gap."
+        )
+    return means

@@ -1,0 +1,167 @@
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from labelwood.cli.main import app
+from labelwood.errors import DataError, ParameterError
+from labelwood.experiments.plan import plan
+from labelwood.experiments.rewards import Bernoulli, Bounded, SubGaussian
+from labelwood.experiments.sequence import ExperimentSequence
+from labelwood.experiments.simulate import Setting, simulate
+
+
+def run(*arguments, code=0):
+    """The command line in this process; its standard output."""
+    words = ["experiment", *(str(one) for one in arguments)]
+    result = CliRunner().invoke(app, words)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == code, result.output
+    return result.stdout if code != 2 else result.output
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    """The file of a ledger with two entries."""
+    sequence = ExperimentSequence(0.1)
+    for rewards in ((0, 1), (0, 0)):
+        experiment = sequence.open(2, reward=Bernoulli(bound="beta"))
+        for _ in range(60):
+            for arm, reward in enumerate(rewards):
+                experiment.record(arm, reward)
+        sequence.close()
+    path = tmp_path / "ledger.json"
+    sequence.ledger.write(path)
+    return path
+
+
+# verify
+
+
+@pytest.mark.parametrize("suffix", ["json", "csv"])
+def test_a_ledger_that_was_left_alone_is_confirmed(ledger, suffix):
+    from labelwood.experiments.ledger import Ledger
+
+    path = ledger.with_suffix(f".{suffix}")
+    Ledger.read(ledger).write(path)
+    out = run("verify", path)
+    assert f"{path}: lord at 0.1: 2 experiments, 1 discoveries: every level, wealth and" in out
+    found = json.loads(run("verify", path, "--json"))
+    assert found["ok"] is True
+    assert (found["procedure"], found["alpha"], found["n_entries"]) == ("lord", 0.1, 2)
+
+
+def test_a_change_is_named_and_gives_exit_code_1(ledger):
+    content = json.loads(ledger.read_text(encoding="utf-8"))
+    content["entries"][1]["wealth_after"] = 0.5
+    ledger.write_text(json.dumps(content), encoding="utf-8")
+    out = run("verify", ledger, code=1)
+    assert "entry 2: wealth_after is recorded as 0.5, but 0.0" in out
+    found = json.loads(run("verify", ledger, "--json", code=1))
+    assert (found["ok"], found["entry"], found["field"]) == (False, 2, "wealth_after")
+
+
+def test_a_file_that_is_no_ledger_is_an_error(tmp_path):
+    (tmp_path / "x.json").write_text("{}")
+    with pytest.raises(DataError, match=r"x\.json is not a ledger of labelwood"):
+        run("verify", tmp_path / "x.json")
+    with pytest.raises(FileNotFoundError, match=r"absent\.json"):
+        run("verify", tmp_path / "absent.json")
+
+
+# plan
+
+
+def test_a_plan_is_that_of_python():
+    arguments = ["--arms", 3, "--gap", 0.4, "--level", 0.1, "--bound", "beta", "--runs", 40]
+    content = json.loads(run("plan", *arguments, "--seed", 7, "--json", "--quiet"))
+    found = plan(3, 0.4, 0.1, reward=Bernoulli(bound="beta"), runs=40, random_state=7)
+    assert content["samples"] == {"50 %": found.n_samples[0.5], "90 %": found.n_samples[0.9]}
+    assert (content["found"], content["wrong"]) == (found.found, found.wrong)
+    assert content["means"] == list(found.means)
+    assert content["max_samples"] == found.max_samples
+
+
+def test_a_plan_for_people():
+    out = run("plan", "--arms", 2, "--gap", 0.5, "--runs", 20, "--quiet")
+    assert out.startswith("2 arms, one better by 0.5, level 0.05, policy best_arm\n")
+    assert "90 % of 20 runs need" in out
+    assert "ended with the best arm  100.0 %" in out
+
+
+def test_a_plan_that_meets_its_limit_says_so():
+    limited = ["--arms", 2, "--gap", 0.1, "--max-samples", 50, "--runs", 20, "--quiet"]
+    content = json.loads(run("plan", *limited, "--json"))
+    assert content["samples"] == {"50 %": None, "90 %": None}
+    assert content["undecided"] == 1
+    assert "50 % of 20 runs need     over 50\n" in run("plan", *limited)
+
+
+# simulate
+
+
+def test_a_simulation_is_that_of_python():
+    arguments = ["--means", "0,0.5,1.5", "--reward", "subgaussian", "--sigma", 2, "--runs", 50]
+    content = json.loads(run("simulate", *arguments, "--seed", 3, "--json", "--quiet"))
+    setting = Setting(100_000, reward=SubGaussian(2.0))
+    done = simulate([0, 0.5, 1.5], 0.05, setting, runs=50, random_state=3)
+    assert [one["mean"] for one in content["arms"]] == [0, 0.5, 1.5]
+    assert [one["ended_with"] for one in content["arms"]] == [
+        (done.ended_with == arm).mean() for arm in range(3)
+    ]
+    assert [one["samples"] for one in content["arms"]] == done.counts.mean(axis=0).tolist()
+    assert content["undecided"] == (done.ended_with < 0).mean()
+    assert content["samples"]["50 %"] in done.n_samples
+
+
+def test_a_simulation_for_people():
+    out = run("simulate", "--means", "0.2,0.9", "--runs", 20, "--policy", "uniform", "--quiet")
+    assert out.startswith("20 runs, level 0.05, policy uniform\n")
+    assert "0 (control)" in out
+    assert "control rejected: 100.0 %" in out
+
+
+def test_rewards_of_every_kind_can_be_drawn():
+    base = ["simulate", "--runs", 10, "--json", "--quiet"]
+    stars = [*base, "--means", "2,4.5", "--reward", "bounded", "--range", "1,5"]
+    assert json.loads(run(*stars))["rejected"] == 1
+    done = simulate([2, 4.5], 0.05, Setting(100_000, reward=Bounded(1, 5)), runs=10, random_state=0)
+    assert json.loads(run(*stars))["samples"]["50 %"] in done.n_samples
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--means", "0.1,x"], "--means takes numbers with commas between. Got '0.1,x'"),
+        (["--means", "0.1"], "a mean for each of at least 2 arms is wanted"),
+        (["--means", "0,2"], "means must be finite and in"),
+        (["--means", "0,1", "--reward", "poisson"], "--reward must be one of bernoulli, bounded"),
+        (["--means", "0,1", "--sigma", 2], "--sigma says nothing about bernoulli rewards"),
+        (["--means", "0,1", "--range", "0,2"], "--range says nothing about bernoulli rewards"),
+        (
+            ["--means", "0,1", "--reward", "bounded"],
+            "bounded rewards need --range LOW,HIGH. Got None",
+        ),
+        (
+            ["--means", "0,1", "--reward", "subgaussian", "--bound", "beta"],
+            "--bound says nothing about subgaussian rewards",
+        ),
+        (["--means", "0,1", "--policy", "greedy"], "'policy' parameter"),
+        (["--means", "0,1", "--bound", "tight"], "'bound' parameter of Bernoulli"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(arguments, message):
+    with pytest.raises((DataError, ParameterError), match=message):
+        run("simulate", *arguments)
+
+
+@pytest.mark.parametrize("command", [["plan", "--arms", 2, "--gap", 0.5], ["simulate"]])
+def test_a_level_lies_between_0_and_1(command):
+    means = ["--means", "0,1"] if command == ["simulate"] else []
+    assert "a level lies between 0 and 1" in run(*command, *means, "--level", 1, code=2)
+
+
+def test_without_a_subcommand_there_is_help():
+    result = CliRunner().invoke(app, ["experiment"])
+    assert all(name in result.output for name in ("plan", "simulate", "verify"))
