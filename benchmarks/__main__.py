@@ -19,6 +19,7 @@ BENCHMARKS = {
     "fastxml": fastxml.run,
     "defaults": defaults.run,
     "growth": growth.run,
+    "hierarchical": partial(compare, "hierarchical"),
     "scale": scale.run,
 }
 

@@ -9,10 +9,14 @@ __version__ = "0.1.0"
 # importing labelwood is quick and compiles nothing.
 _HOME = {
     "AnnotationTreeClassifier": "labelwood.trees.annotation",
+    "BestArmExperiment": "labelwood.experiments.best_arm",
     "BudgetedClassifier": "labelwood.linear.budgeted",
     "BudgetedTreeClassifier": "labelwood.trees.budgeted",
     "Dataset": "labelwood.data.dataset",
+    "ExperimentSequence": "labelwood.experiments.sequence",
     "FastXMLClassifier": "labelwood.trees.fastxml",
+    "HierarchicalPerceptron": "labelwood.taxonomy.perceptron",
+    "HierarchicalRLSClassifier": "labelwood.taxonomy.hierarchical_rls",
     "LabelTreeClassifier": "labelwood.trees.labeltree",
     "OneVsRestSVM": "labelwood.linear.onevsrest",
     "PfastXMLClassifier": "labelwood.trees.pfastrexml",
@@ -36,7 +40,7 @@ _HOME = {
     "split": "labelwood.data.split",
     "synthetic": "labelwood.data.corpora.synthetic",
 }
-_MODULES = ("data", "errors", "metrics", "studies")
+_MODULES = ("data", "errors", "experiments", "metrics", "studies")
 
 __all__ = ["__version__", *_HOME, *_MODULES]
 
@@ -64,6 +68,8 @@ if TYPE_CHECKING:
     from labelwood.data.split import split as split
     from labelwood.data.taxonomy import Taxonomy as Taxonomy
     from labelwood.data.text import TextVectorizer as TextVectorizer
+    from labelwood.experiments.best_arm import BestArmExperiment as BestArmExperiment
+    from labelwood.experiments.sequence import ExperimentSequence as ExperimentSequence
     from labelwood.linear.budgeted import BudgetedClassifier as BudgetedClassifier
     from labelwood.linear.onevsrest import OneVsRestSVM as OneVsRestSVM
     from labelwood.linear.popularity import PopularityClassifier as PopularityClassifier
@@ -72,6 +78,10 @@ if TYPE_CHECKING:
     from labelwood.store.store import load as load
     from labelwood.store.store import save as save
     from labelwood.store.tagger import Tagger as Tagger
+    from labelwood.taxonomy.hierarchical_rls import (
+        HierarchicalRLSClassifier as HierarchicalRLSClassifier,
+    )
+    from labelwood.taxonomy.perceptron import HierarchicalPerceptron as HierarchicalPerceptron
     from labelwood.trees.annotation import AnnotationTreeClassifier as AnnotationTreeClassifier
     from labelwood.trees.budgeted import BudgetedTreeClassifier as BudgetedTreeClassifier
     from labelwood.trees.choice import choose_learner as choose_learner

@@ -11,6 +11,8 @@ from labelwood.cli.source import Source, with_source
 if TYPE_CHECKING:
     from labelwood.data.dataset import Dataset
 
+_PLAIN = (bool, int, float, str, list, dict, type(None))  # what JSON has
+
 
 @with_source
 def info(
@@ -42,7 +44,9 @@ def _model_info(path: Path) -> dict[str, Any]:
     content["features"] = getattr(estimator, "n_features_in_", None)
     content["labels"] = int(estimator.classes_.size)
     content["parameters"] = {
-        name: value for name, value in estimator.get_params(deep=False).items() if name != "n_jobs"
+        name: value if isinstance(value, _PLAIN) else repr(value)
+        for name, value in estimator.get_params(deep=False).items()
+        if name != "n_jobs"
     }
     if isinstance(model, Tagger) and model.vectorizer_ is not None:
         content["text parameters"] = model.vectorizer_.get_params()

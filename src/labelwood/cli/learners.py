@@ -1,16 +1,22 @@
 """The learners that `labelwood train` can be asked for, and their parameters."""
 
 import importlib
+import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from labelwood.core.params import parse_parameter
-from labelwood.errors import ParameterError
+from labelwood.errors import LabelwoodWarning, ParameterError
+
+if TYPE_CHECKING:
+    from labelwood.data.dataset import Dataset
 
 LEARNERS = {
     "annotationtree": ("AnnotationTreeClassifier",),
     "auto": ("OneVsRestSVM", "LabelTreeClassifier"),
     "fastxml": ("FastXMLClassifier",),
+    "hierarchicalperceptron": ("HierarchicalPerceptron",),
+    "hierarchicalrls": ("HierarchicalRLSClassifier",),
     "labeltree": ("LabelTreeClassifier",),
     "onevsrest": ("OneVsRestSVM",),
     "pfastrexml": ("PfastreXMLClassifier",),
@@ -41,6 +47,25 @@ def make_learners(learner: str, settings: Sequence[str], *, seed: int, jobs: int
             short = next(key for key, value in LEARNERS.items() if value == (knowing[0].__name__,))
             raise ParameterError(f"{name!r} is a parameter of {short}; add --learner {short}")
     return {kind.__name__: _make(kind, own, defaults) for kind in kinds}
+
+
+def give_taxonomy(learner: Any, dataset: "Dataset") -> None:
+    """Hand the forest of the labels to a learner that goes by it; labels outside stand alone."""
+    if "taxonomy" not in learner.get_params(deep=False):
+        return
+    if dataset.taxonomy is None:
+        raise ParameterError(f"{type(learner).__name__} goes by a taxonomy; give --taxonomy FILE")
+    names = dataset.label_names or [str(label) for label in range(dataset.n_labels)]
+    nodes = set(dataset.taxonomy.names)
+    alone = [name for name in names if name not in nodes]
+    if alone:
+        warnings.warn(
+            f"{len(alone)} of {len(names)} labels are no nodes of the taxonomy "
+            f"({alone[0]!r}, …); they stand alone.",
+            LabelwoodWarning,
+            stacklevel=2,
+        )
+    learner.set_params(taxonomy=dataset.taxonomy.align(names, unknown="root"))
 
 
 def _make(kind: Any, settings: Sequence[str], defaults: dict[str, Any]) -> Any:

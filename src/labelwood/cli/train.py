@@ -25,7 +25,10 @@ def train(
     ],
     learner: Annotated[
         str,
-        typer.Option(help=f"One of {', '.join(LEARNERS)}; auto goes by the expected cost."),
+        typer.Option(
+            help=f"One of {', '.join(LEARNERS)}; auto goes by the expected cost, or with "
+            "--taxonomy takes hierarchicalrls."
+        ),
     ] = "auto",
     settings: Annotated[
         list[str] | None,
@@ -41,7 +44,7 @@ def train(
     quiet: options.Quiet = False,
 ) -> None:
     """Train a model on labelled texts or features and save it."""
-    from labelwood.cli.learners import make_learners, make_vectorizer
+    from labelwood.cli.learners import give_taxonomy, make_learners, make_vectorizer
     from labelwood.store.files import check_replaceable
     from labelwood.store.store import save
     from labelwood.store.tagger import Tagger
@@ -49,6 +52,9 @@ def train(
 
     check_replaceable(output)
     settings = settings or []
+    along_taxonomy = learner == "auto" and source.taxonomy is not None
+    if along_taxonomy:
+        learner = "hierarchicalrls"
     learners = make_learners(learner, settings, seed=seed, jobs=jobs)
     only = None if len(learners) > 1 else next(iter(learners.values()))
     tagger = Tagger(only, make_vectorizer(settings))
@@ -66,6 +72,10 @@ def train(
         dataset = source.read()
         if not json:
             typer.echo(repr(dataset))
+            if along_taxonomy:
+                typer.echo(f"taking {type(only).__name__}: there is a taxonomy")
+        for one in learners.values():
+            give_taxonomy(one, dataset)
         start = time.perf_counter()
         tagger.fit(dataset, choose=choose)
         seconds = time.perf_counter() - start

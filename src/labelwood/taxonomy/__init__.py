@@ -1,0 +1,1 @@
+"""Decisions along a given hierarchy of labels."""

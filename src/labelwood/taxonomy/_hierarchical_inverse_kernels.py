@@ -1,0 +1,124 @@
+"""The inverse of I + G for a node's support, kept while examples come and go.
+
+`G` holds the dot products of the support rows. The inverse is `inverse` (its lower triangle,
+packed by rows) plus Σ_p factors[p] · pending[p] pending[p]ᵀ: an example that comes or goes
+changes it by one such term, and terms are added to the triangle many at a time, when it is in
+the cache once for all of them.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelwood.core.kernel import kernel
+from labelwood.core.types import DoubleArray
+
+SUPPORT, PENDING, SEEN, POSITIVE = 0, 1, 2, 3
+"""What the counts of a node are: examples kept, terms pending, examples seen, positive ones."""
+
+
+@kernel
+def multiply(
+    inverse: DoubleArray,
+    pending: DoubleArray,
+    factors: DoubleArray,
+    counts: NDArray[np.int64],
+    vector: DoubleArray,
+    result: DoubleArray,
+) -> None:
+    """`result` becomes (I + G)⁻¹ `vector`."""
+    n = counts[SUPPORT]
+    for i in range(n):
+        start = i * (i + 1) // 2
+        own = vector[i]
+        total = 0.0
+        for j in range(i):
+            value = inverse[start + j]
+            total += value * vector[j]
+            result[j] += value * own
+        result[i] = total + inverse[start + i] * own
+    for p in range(counts[PENDING]):
+        total = 0.0
+        for i in range(n):
+            total += pending[p, i] * vector[i]
+        total *= factors[p]
+        for i in range(n):
+            result[i] += total * pending[p, i]
+
+
+@kernel
+def column(
+    inverse: DoubleArray,
+    pending: DoubleArray,
+    factors: DoubleArray,
+    counts: NDArray[np.int64],
+    at: int,
+    result: DoubleArray,
+) -> None:
+    """`result` becomes column `at` of (I + G)⁻¹."""
+    n = counts[SUPPORT]
+    start = at * (at + 1) // 2
+    for i in range(at):
+        result[i] = inverse[start + i]
+    for i in range(at, n):
+        result[i] = inverse[i * (i + 1) // 2 + at]
+    for p in range(counts[PENDING]):
+        share = factors[p] * pending[p, at]
+        for i in range(n):
+            result[i] += share * pending[p, i]
+
+
+@kernel
+def add_term(
+    inverse: DoubleArray,
+    pending: DoubleArray,
+    factors: DoubleArray,
+    counts: NDArray[np.int64],
+    vector: DoubleArray,
+    factor: float,
+) -> None:
+    """Add `factor` · `vector` `vector`ᵀ to the inverse."""
+    if counts[PENDING] == factors.size:
+        _settle(inverse, pending, factors, counts[SUPPORT])
+        counts[PENDING] = 0
+    place = counts[PENDING]
+    n = counts[SUPPORT]
+    for i in range(n):
+        pending[place, i] = vector[i]
+    for i in range(n, pending.shape[1]):  # slots that are filled while the term is pending
+        pending[place, i] = 0
+    factors[place] = factor
+    counts[PENDING] += 1
+
+
+@kernel
+def _settle(inverse: DoubleArray, pending: DoubleArray, factors: DoubleArray, n: int) -> None:
+    """Add all pending terms to the triangle, four at a time to two rows of it."""
+    for i in range(0, n, 2):
+        start = i * (i + 1) // 2
+        middle = start + i + 1
+        first = inverse[start:middle]
+        # The last row may be alone; then what would be added to the next is thrown away.
+        second = inverse[middle : middle + i + 2] if i + 1 < n else np.zeros(i + 2)
+        for p in range(0, factors.size, 4):
+            _add_four(first, second, pending[p : p + 4], factors[p : p + 4], i, min(i + 1, n - 1))
+
+
+@kernel
+def _add_four(
+    first: DoubleArray,
+    second: DoubleArray,
+    terms: DoubleArray,
+    factors: DoubleArray,
+    i: int,
+    next_i: int,
+) -> None:
+    """Add four terms to rows `i` and `next_i`: what is read of them serves both."""
+    a, b, c, d = terms[0], terms[1], terms[2], terms[3]
+    a0, a1 = factors[0] * a[i], factors[0] * a[next_i]
+    b0, b1 = factors[1] * b[i], factors[1] * b[next_i]
+    c0, c1 = factors[2] * c[i], factors[2] * c[next_i]
+    d0, d1 = factors[3] * d[i], factors[3] * d[next_i]
+    for j in range(first.size):
+        first[j] += a0 * a[j] + b0 * b[j] + c0 * c[j] + d0 * d[j]
+        second[j] += a1 * a[j] + b1 * b[j] + c1 * c[j] + d1 * d[j]
+    second[i + 1] += a1 * a[next_i] + b1 * b[next_i] + c1 * c[next_i] + d1 * d[next_i]

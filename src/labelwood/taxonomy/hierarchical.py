@@ -1,0 +1,176 @@
+"""What the learners along a taxonomy share: everything but the update of a node."""
+
+import warnings
+from abc import abstractmethod
+from typing import ClassVar, Self
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from labelwood.core.parallel import parallel
+from labelwood.core.params import N_JOBS, Boolean, Constraints, Instance, OneOf, check_parameters
+from labelwood.core.sparse import row_squares, unit_rows
+from labelwood.core.types import CSR, DoubleArray
+from labelwood.errors import DataError, LabelwoodWarning
+from labelwood.taxonomy._hierarchical_inverse_kernels import POSITIVE, SEEN, SUPPORT
+from labelwood.taxonomy.hierarchical_examples import Examples
+from labelwood.taxonomy.hierarchical_labels import (
+    closed_labels,
+    first_labels,
+    forest_of,
+    known_labels,
+    parents_of,
+)
+from labelwood.taxonomy.hierarchical_prediction import HierarchicalPredictor
+from labelwood.taxonomy.hierarchical_support import Support
+
+_FEW = 64  # rows that are not worth a thread
+_SHARES = 8  # for each thread: enough to even out, few enough to hand out quickly
+_UNIT = 1e-3  # by how much a row of unit length may miss it
+
+
+class HierarchicalClassifier(HierarchicalPredictor):
+    """Base of the learners with a linear decision at each node of a forest.
+
+    A subclass gives `fit`, and in `_learn` the update of a node. Parameters and attributes that
+    are common to all are described in `HierarchicalRLSClassifier`.
+    """
+
+    _constraints: ClassVar[Constraints] = {
+        "taxonomy": (Instance("Taxonomy"), None),
+        "train": OneOf("hierarchical", "independent"),
+        "close_labels": Boolean(),
+        "n_jobs": N_JOBS,
+    }
+
+    train: str
+    close_labels: bool
+    scaled_: bool
+
+    @abstractmethod
+    def _learn(self, support: Support, i: int, rows: NDArray[np.int64], signs: DoubleArray) -> None:
+        """Node `i` learns from the stored `rows`, which have its label (1) or not (−1)."""
+
+    def partial_fit(self, X: object, y: object, classes: object = None) -> Self:
+        """Learn from some more examples, one after the other, each once.
+
+        How a stream is cut into batches makes no difference to the result; large ones are
+        quicker. An interruption leaves the model as it was before the call.
+
+        Parameters
+        ----------
+        X : features of shape (n, n_features)
+        y : label sets
+            An indicator, or lists of names.
+        classes : array or None
+            All labels, for the first call without a taxonomy; by default those of its
+            examples. With a taxonomy the labels are its nodes.
+        """
+        first = "support_counts_" not in vars(self)
+        if "lane_labels_" in vars(self):
+            warnings.warn(
+                "fit keeps no examples from which partial_fit could go on: it begins anew.",
+                LabelwoodWarning,
+                stacklevel=2,
+            )
+        matrix, Y = self._begin(X, y, classes, first=first)
+        if first:
+            self._set_support(Support.empty(self.classes_.size, inverse=self._keeps_inverse))
+        unit = self._unit(matrix)
+        try:
+            self._learn_all(unit, Y)
+        except BaseException:
+            if first:
+                self._forget()
+            raise
+        return self
+
+    def _learn_all(self, X: CSR, Y: CSR) -> None:
+        """Each node goes through its examples in their order; none waits for another."""
+        at = self._support().n_rows
+        support = self._support().with_rows(X)
+        examples = self._examples(Y)
+        tasks = [(int(node), family) for family in examples.families() for node in family.nodes]
+        # The longest first, so that no thread waits for it.
+        tasks.sort(key=lambda task: -task[1].rows.size * (1000 + support.counts[task[0], SUPPORT]))
+        few = Y.shape[0] < _FEW
+        n_jobs = 1 if few else joblib.effective_n_jobs(self.n_jobs)
+        n_shares = min(_SHARES * n_jobs, len(tasks))
+
+        def learn(share: int) -> None:
+            for node, family in tasks[share::n_shares]:
+                signs = examples.signs(node, family.rows)
+                self._learn(support, node, at + family.rows, signs)
+
+        description = "" if few else "learning"
+        parallel(learn, range(n_shares), n_jobs=n_jobs, description=description)
+        self._set_support(support.swept(at))
+        self.n_positive_ = support.counts[:, POSITIVE].copy()
+        self.__dict__.pop("_weights", None)
+
+    def _examples(self, Y: CSR) -> Examples:
+        return Examples(Y, self.parent_, independent=self.train == "independent")
+
+    def _begin(
+        self, X: object, y: object, classes: object = None, *, first: bool
+    ) -> tuple[CSR, CSR]:
+        """Check parameters and data; a first time sets the attributes that tell of them."""
+        check_parameters(self, self._constraints)
+        if y is None:
+            raise DataError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
+        if first:
+            self._forget()
+        matrix = self._check_X(X, reset=first)
+        if first:
+            Y, self.classes_, self.multilabel_ = first_labels(y, self.taxonomy, classes)
+        else:
+            Y = known_labels(y, self.classes_, self.multilabel_)
+        if Y.shape[0] != matrix.shape[0]:
+            raise DataError(f"X has {matrix.shape[0]} rows and Y has {Y.shape[0]}.")
+        forest = forest_of(self.taxonomy, self.classes_, self.multilabel_)
+        parent = parents_of(forest, self.classes_.size)
+        if first:
+            self.parent_, self.scaled_ = parent, False
+        elif not np.array_equal(parent, self.parent_):
+            raise DataError("The taxonomy is not the one that learning began with.")
+        return matrix, closed_labels(Y, forest, close=self.close_labels)
+
+    def _forget(self) -> None:
+        """Nothing is left of what was fitted."""
+        for name in [name for name in vars(self) if name.endswith("_") or name == "_weights"]:
+            delattr(self, name)
+
+    def _unit(self, X: CSR) -> CSR:
+        """Rows of unit length; that they had another is said once, where a taxonomy is given."""
+        squares = row_squares(X)
+        empty = int(np.count_nonzero(squares == 0))
+        others = int(np.count_nonzero(np.abs(np.sqrt(squares) - 1) > _UNIT)) - empty
+        if others + empty and not self.scaled_:
+            self.scaled_ = True
+            if self.taxonomy is not None:
+                parts = (
+                    f"{others} of {X.shape[0]} rows were scaled to unit length" if others else "",
+                    f"empty rows, which teach nothing: {empty} of {X.shape[0]}" if empty else "",
+                )
+                warnings.warn("; ".join(filter(None, parts)) + ".", LabelwoodWarning, stacklevel=3)
+        unit = unit_rows(X)
+        if np.any(unit.data == 0):  # an empty row must be seen as one
+            unit = unit.copy()
+            unit.eliminate_zeros()
+        return unit
+
+    @property
+    def n_seen_(self) -> NDArray[np.int64]:
+        """Examples that each node has seen in `partial_fit`."""
+        check_is_fitted(self, "support_counts_")
+        return self.support_counts_[:, SEEN].copy()
+
+    @property
+    def n_support_(self) -> NDArray[np.int64]:
+        """Examples that each node keeps of those that it has seen in `partial_fit`."""
+        check_is_fitted(self, "support_counts_")
+        return self.support_counts_[:, SUPPORT].copy()

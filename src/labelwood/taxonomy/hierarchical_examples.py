@@ -1,0 +1,61 @@
+"""Which node learns from which examples."""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from labelwood.core.types import CSR, DoubleArray
+
+
+class Family(NamedTuple):
+    """Nodes that hang on the same label (−1: roots), and the rows that they learn from."""
+
+    parent: int
+    nodes: NDArray[np.int64]
+    rows: NDArray[np.int64]
+
+
+class Examples:
+    """The rows of a label matrix, by the nodes that learn from them.
+
+    A node learns from the rows that have its parent's label, a root from all rows; independent
+    nodes are all taken for roots.
+
+    Examples
+    --------
+    >>> Y = sp.csr_array([[1, 1], [1, 0], [0, 0]])
+    >>> examples = Examples(Y, np.array([-1, 0], dtype=np.int32), independent=False)
+    >>> root, child = examples.families()
+    >>> child.rows.tolist(), examples.signs(1, child.rows).tolist()
+    ([0, 1], [1.0, -1.0])
+    """
+
+    def __init__(self, Y: CSR, parent: NDArray[np.int32], *, independent: bool) -> None:
+        self._n = Y.shape[0]
+        by_label = sp.csc_array(Y)
+        self._indptr, self._rows = by_label.indptr, by_label.indices.astype(np.int64)
+        self._parent = np.full_like(parent, -1) if independent else parent
+
+    def families(self) -> list[Family]:
+        """The families that have a row to learn from."""
+        order = np.argsort(self._parent, kind="stable")
+        borders = np.flatnonzero(np.diff(self._parent[order])) + 1
+        groups = [nodes for nodes in np.split(order, borders) if nodes.size]
+        parents = [int(self._parent[nodes[0]]) for nodes in groups]
+        families = map(Family, parents, groups, map(self.of_children, parents))
+        return [family for family in families if family.rows.size]
+
+    def of_children(self, parent: int) -> NDArray[np.int64]:
+        """The rows from which the children of `parent` learn."""
+        return np.arange(self._n, dtype=np.int64) if parent < 0 else self._with(parent)
+
+    def signs(self, node: int, rows: NDArray[np.int64]) -> DoubleArray:
+        """Whether each of `rows` has the label `node`: 1, else −1."""
+        signs = np.full(self._n, -1.0)
+        signs[self._with(node)] = 1.0
+        return signs[rows]
+
+    def _with(self, label: int) -> NDArray[np.int64]:
+        return self._rows[self._indptr[label] : self._indptr[label + 1]]
