@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 from builders import random_csr, random_labels
 from labelwood.data.dataset import Dataset
+from labelwood.data.taxonomy import Taxonomy
 from labelwood.errors import DataError
 
 
@@ -127,3 +128,12 @@ def test_selected_points_keep_their_parts(rows):
 def test_one_text_or_one_name_is_not_taken_for_a_list(texts, labels):
     with pytest.raises(DataError, match="takes a list of texts, and a list of labels for each"):
         Dataset.from_lists(texts, labels)
+
+
+def test_the_taxonomy_of_the_columns_has_their_order():
+    forest = Taxonomy.from_edges([("2", "0"), ("2", "1")])
+    data = Dataset(random_csr(4, 3), random_labels(4, 4), taxonomy=forest)
+    found = data.label_taxonomy
+    assert found.names == ("0", "1", "2", "3")
+    assert found.parent.tolist() == [2, 2, -1, -1]
+    assert Dataset(random_csr(4, 3), random_labels(4, 4)).label_taxonomy is None

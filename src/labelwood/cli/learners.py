@@ -65,7 +65,7 @@ def give_taxonomy(learner: Any, dataset: "Dataset") -> None:
             LabelwoodWarning,
             stacklevel=2,
         )
-    learner.set_params(taxonomy=dataset.taxonomy.align(names, unknown="root"))
+    learner.set_params(taxonomy=dataset.label_taxonomy)
 
 
 def _make(kind: Any, settings: Sequence[str], defaults: dict[str, Any]) -> Any:

@@ -38,7 +38,7 @@ class Dataset:
     texts : sequence of str, or None
         The raw text of each point.
     taxonomy : Taxonomy or None
-        The forest that the labels stand in.
+        The forest that the labels stand in; `label_taxonomy` is that of the columns of `Y`.
     description : str
         Where the data come from.
     """
@@ -100,6 +100,25 @@ class Dataset:
     def n_labels(self) -> int:
         """The number of labels, used or not."""
         return int(self.Y.shape[1])
+
+    @property
+    def label_taxonomy(self) -> "Taxonomy | None":
+        """The taxonomy over exactly the columns of `Y`, in their order.
+
+        Columns without a name are called by their index; a label that is no node is a root.
+
+        Examples
+        --------
+        >>> from labelwood import Taxonomy
+        >>> forest = Taxonomy.from_edges([("animal", "cat"), ("animal", "owl")])
+        >>> data = Dataset.from_lists(["a cat"], [["cat", "animal"]])
+        >>> replace(data, taxonomy=forest).label_taxonomy.names
+        ('animal', 'cat')
+        """
+        if self.taxonomy is None:
+            return None
+        names = self.label_names or [str(label) for label in range(self.n_labels)]
+        return self.taxonomy.align(names, unknown="root")
 
     def select(self, rows: Sequence[int] | np.ndarray) -> "Dataset":
         """The points `rows`, in that order, with the same labels and features."""

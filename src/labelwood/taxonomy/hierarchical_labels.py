@@ -76,7 +76,7 @@ def forest_of(taxonomy: Taxonomy | None, classes: AnyArray, multilabel: bool) ->
     if len(taxonomy) != classes.size:
         raise DataError(
             f"Y has {classes.size} columns and the taxonomy {len(taxonomy)} nodes; "
-            f"taxonomy.align(label_names) gives that of the labels."
+            "taxonomy.align(label_names), or Dataset.label_taxonomy, is that of the columns."
         )
     return taxonomy
 
@@ -95,5 +95,8 @@ def closed_labels(Y: CSR, forest: Taxonomy | None, *, close: bool) -> CSR:
     try:
         forest.check(Y)
     except DataError as error:
-        raise DataError(f"{error} close_labels=True does so in fit and partial_fit.") from None
+        raise DataError(
+            f"{error} close_labels=True does so in fit and partial_fit. (An indicator's columns are "
+            "matched to nodes by place; Dataset.label_taxonomy has the order of a data set's.)"
+        ) from None
     return Y
