@@ -96,7 +96,7 @@ def closed_labels(Y: CSR, forest: Taxonomy | None, *, close: bool) -> CSR:
         forest.check(Y)
     except DataError as error:
         raise DataError(
-            f"{error} close_labels=True does so in fit and partial_fit. (An indicator's columns are "
-            "matched to nodes by place; Dataset.label_taxonomy has the order of a data set's.)"
+            f"{error} close_labels=True does so in fit and partial_fit. (Columns of an indicator "
+            "are matched to nodes by place; Dataset.label_taxonomy has the order of a data set's.)"
         ) from None
     return Y
