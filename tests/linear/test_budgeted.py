@@ -14,12 +14,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import LinearSVC
-from sklearn.utils.estimator_checks import check_estimator
 
 import labelwood
 from builders import random_csr
+from labelwood.core.classes import balanced
 from labelwood.core.sparse import as_csr, csr_arrays
 from labelwood.errors import DataError, LabelwoodWarning, ModelError, ParameterError
+from labelwood.linear import budgeted_groups
 from labelwood.linear._budgeted_kernels import (
     combine,
     feature_table,
@@ -37,10 +38,6 @@ from labelwood.linear._budgeted_problem_kernels import (
 )
 from labelwood.linear.budgeted import BudgetedClassifier
 from labelwood.linear.budgeted_planes import solve_budgeted
-
-EXCEPTIONS = {
-    "check_class_weight_classifiers": "weights of single classes are given as sample_weight"
-}
 
 
 def noisy_problem(n=60, d=6, seed=0):
@@ -453,9 +450,22 @@ def test_the_reason_of_stopping_is_told():
     assert exact.objective_ - exact.lower_bound_ <= 1e-6 * exact.objective_
 
 
+def test_values_too_small_for_the_cost_are_said():
+    X, signs = noisy_problem(n=200)
+    small = BudgetedClassifier(2).fit(1e-4 * X, signs)
+    assert np.unique(small.predict(1e-4 * X)).size == 1
+    assert "no decision divides the points: raise C, scale the columns" in small.stop_reason_
+    larger = BudgetedClassifier(2, C=1e8).fit(1e-4 * X, signs)
+    assert larger.score(1e-4 * X, signs) > 0.8
+    assert "divides" not in larger.stop_reason_
+
+
 def test_running_out_of_steps_is_not_called_convergence():
     X, signs = noisy_problem(n=100, d=40)
-    with pytest.warns(ConvergenceWarning, match=r"iteration limit; .* or raise max_iter \(now 1\)"):
+    with pytest.warns(
+        ConvergenceWarning,
+        match=r"iteration limit; .* like scales around 0, or raise max_iter \(now 1\)",
+    ):
         model = BudgetedClassifier(20, C=10, max_iter=1, max_planes=1).fit(X, signs)
     assert model.stop_reason_.startswith("iteration limit")
     assert model.n_iter_ == 1
@@ -596,6 +606,24 @@ def test_balanced_classes_cost_the_same():
         BudgetedClassifier(3, class_weight={1: 2.0}).fit(X, signs)
 
 
+@pytest.mark.parametrize("weight", [0.0, 5e-324])
+def test_balanced_weights_of_next_to_nothing_are_numbers(weight):
+    weights = balanced(np.array([1.0, 3.0, weight]), np.array([False, False, True]))
+    np.testing.assert_allclose(weights, [0.5, 1.5, 2.0 if weight else 0.0])
+
+
+def test_small_problems_do_not_ask_for_the_free_memory(monkeypatch):
+    def asked(*_arguments):
+        raise AssertionError
+
+    X, signs = noisy_problem()
+    monkeypatch.setattr(budgeted_groups, "require_memory", asked)
+    BudgetedClassifier(2).fit(X, signs)
+    monkeypatch.setattr(budgeted_groups, "_LITTLE", 1_000)
+    with pytest.raises(AssertionError):
+        BudgetedClassifier(2).fit(X, signs)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -613,74 +641,7 @@ def test_bad_problems_are_refused(arguments, message):
         solve_budgeted(as_csr([[1, 0], [0, 1]]), **given)
 
 
-# The contract
-
-
-def test_it_keeps_scikit_learns_contract():
-    check_estimator(BudgetedClassifier(1), expected_failed_checks=EXCEPTIONS, on_skip=None)
-
-
-@pytest.mark.filterwarnings("ignore:budget=10 is above")
-def test_it_keeps_scikit_learns_contract_with_several_features():
-    check_estimator(BudgetedClassifier(), expected_failed_checks=EXCEPTIONS, on_skip=None)
-
-
-@pytest.mark.parametrize(
-    "form",
-    [
-        lambda X: X.astype(np.float64),
-        sp.csr_matrix,
-        sp.csc_array,
-        lambda X: X.toarray(),
-        lambda X: sp.csr_array(
-            (X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)), shape=X.shape
-        ),
-    ],
-    ids=["float64", "matrix", "columns", "dense", "int64 indices"],
-)
-def test_every_form_of_the_features_gives_the_same_model(form):
-    X, signs = random_csr(80, 30, density=0.3), noisy_problem(n=80)[1]
-    reference = BudgetedClassifier(3).fit(X, signs)
-    other = BudgetedClassifier(3).fit(form(X), signs)
-    np.testing.assert_array_equal(other.coef_.toarray(), reference.coef_.toarray())
-    scores = other.decision_function(form(X))
-    np.testing.assert_array_equal(scores, reference.decision_function(X))
-
-
-def test_read_only_input_is_enough_and_stays_as_it_is():
-    X, signs = random_csr(80, 30, density=0.3), noisy_problem(n=80)[1]
-    weights = np.ones(80)
-    for part in (X.data, X.indices, X.indptr, signs, weights):
-        part.setflags(write=False)
-    model = BudgetedClassifier(3).fit(X, signs, sample_weight=weights)
-    assert model.predict(X).shape == (80,)
-
-
-def test_names_of_columns_name_the_selected_features():
-    pa = pytest.importorskip("pyarrow")
-    X, signs = noisy_problem(n=300, d=3)
-    table = pa.table({name: X[:, j] for j, name in enumerate(["height", "age", "shoe"])})
-    model = BudgetedClassifier(2, max_planes=1).fit(table, signs)
-    assert model.selected_names_.tolist() == ["height", "age"]
-    assert BudgetedClassifier(2, max_planes=1).fit(X, signs).selected_names_.tolist() == [
-        "x0",
-        "x1",
-    ]
-
-
-def test_a_saved_model_is_the_same(tmp_path):
-    X, signs = noisy_problem(n=80, d=20)
-    y = np.where(signs > 0, "yes", "no")
-    model = BudgetedClassifier(3).fit(X, y)
-    labelwood.save(model, tmp_path / "model")
-    loaded = labelwood.load(tmp_path / "model")
-    assert loaded.get_params() == model.get_params()
-    for name, value in vars(model).items():
-        other = getattr(loaded, name)
-        if sp.issparse(value):
-            value, other = value.toarray(), other.toarray()
-        np.testing.assert_array_equal(other, value)
-    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+# The fitted model
 
 
 @pytest.mark.parametrize(

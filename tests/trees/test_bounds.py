@@ -497,7 +497,7 @@ def test_points_must_fit_the_coding_tree():
         powerset_error_bound(model, X, Y[:59], [0])
     with pytest.raises(DataError, match=r"Got \(60, 2\)"):
         powerset_error_bound(model, X, Y[:, :2], [0])
-    with pytest.raises(DataError, match="unknown label 7"):
+    with pytest.raises(DataError, match=r"label_set must be labels .* does not know 7"):
         powerset_error_bound(model, X, Y, [7])
     present = {label_set(model, leaf) for leaf in np.flatnonzero(model.right_ < 0)}
     absent = next(
@@ -514,10 +514,62 @@ def test_labels_in_any_form_give_the_same_bound():
     X, Y = separable(60, 3)
     model = PowersetTreeClassifier(C=100, random_state=0).fit(X, Y)
     lists = [sorted(one) for one in sets_of(Y)]
-    kept = Y.copy()
-    kept.indices[:] = Y.indices
+    dense = Y.toarray()
     value = powerset_error_bound(model, X, Y, [0]).value
     assert powerset_error_bound(model, X, lists, [0]).value == value
-    assert powerset_error_bound(model, X, Y.toarray(), [0]).value == value
+    assert powerset_error_bound(model, X, dense, [0]).value == value
     assert powerset_error_bound(model, sp.coo_array(X), Y, [0]).value == value
-    assert (kept != Y).nnz == 0
+    np.testing.assert_array_equal(Y.toarray(), dense)
+
+
+NAMED = [["owl", "cat"], ["cat"], ["dog"]] * 20
+
+
+def named_tree():
+    """A tree over names of labels, and its points."""
+    X = np.tile(np.eye(3), (20, 1))
+    return PowersetTreeClassifier(random_state=0).fit(X, NAMED), X
+
+
+@pytest.mark.parametrize(
+    "form",
+    [("cat", "owl"), {"cat", "owl"}, np.array(["owl", "cat"]), np.array(["owl", "cat"], "O")],
+)
+def test_a_label_set_may_have_any_form_of_names(form):
+    model, X = named_tree()
+    expected = powerset_error_bound(model, X, NAMED, ["owl", "cat"])
+    assert powerset_error_bound(model, X, NAMED, form).terms == expected.terms
+
+
+@pytest.mark.parametrize(
+    ("form", "message"),
+    [
+        ("cat", r"label_set must be a list of labels. Give \['cat'\]"),
+        (7, "label_set must be a list of labels. Got 7"),
+        (np.array([["cat"]]), "label_set must be a list of labels. Got array"),
+        (["cat", "cow"], "label_set must be labels of the model, which does not know 'cow'"),
+        ([["cat"]], r"does not know \['cat'\]"),
+        ([1, 0, 0], r"looks like a row of an indicator. .*numpy.flatnonzero\(row\)"),
+        (np.array([True, False, True]), "looks like a row of an indicator"),
+    ],
+)
+def test_a_label_set_that_cannot_be_read_is_refused_by_its_name(form, message):
+    model, X = named_tree()
+    with pytest.raises(DataError, match=message):
+        powerset_error_bound(model, X, NAMED, form)
+
+
+def test_zero_and_one_as_the_only_labels_are_given_as_a_set():
+    X, Y = np.tile(np.eye(3), (20, 1)), np.tile([[0, 1], [1, 1], [1, 0]], (20, 1))
+    model = PowersetTreeClassifier(random_state=0).fit(X, Y)
+    with pytest.raises(DataError, match="if 0 and 1 are meant as labels, a set"):
+        powerset_error_bound(model, X, Y, [0, 1])
+    assert powerset_error_bound(model, X, Y, {0, 1}).facts["points"] == 60
+
+
+def test_a_class_is_given_as_it_is():
+    X, y = np.tile(np.eye(2), (20, 1)), ["a", "b"] * 20
+    model = PowersetTreeClassifier(random_state=0).fit(X, y)
+    assert powerset_error_bound(model, X, y, "a").facts["points"] == 40
+    with pytest.raises(DataError, match=r"label_set must be one class .* not know \['a'\]"):
+        powerset_error_bound(model, X, y, ["a"])

@@ -319,6 +319,7 @@ def test_parameters_out_of_range_are_named(kind, name, value, message):
             lambda a: np.where(np.arange(a.size) == a.size - 1, a.size, a),
             "not further on",
         ),
+        ("right_", lambda a: np.where(a == a[0], a[0] - 1, a), "a path leads to each"),
         ("features_", lambda a: a + np.uint32(1000), "feature that does not exist"),
         ("labels_", lambda a: a + np.uint32(1000), "label that does not exist"),
         ("weights_", lambda a: a[1:], "do not fit together"),
@@ -332,6 +333,16 @@ def test_damaged_arrays_are_refused(kind, name, change, message):
     model._check_fitted()
     setattr(model, name, change(getattr(model, name)))
     with pytest.raises(DataError, match=message):
+        model._check_fitted()
+
+
+def test_a_leaf_that_no_path_leads_to_is_refused(kind):
+    X, Y = noisy()
+    model = kind(random_state=0).fit(X, Y)
+    for name in ("right_", "intercepts_", "weight_indptr_", "leaf_indptr_"):
+        array = getattr(model, name)
+        setattr(model, name, np.append(array, array[-1:]))
+    with pytest.raises(DataError, match="a path leads to each"):
         model._check_fitted()
 
 

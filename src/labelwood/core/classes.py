@@ -15,7 +15,11 @@ from labelwood.core.types import CSR, AnyArray, DoubleArray, IndexArray, Pointer
 from labelwood.errors import DataError, LabelwoodWarning
 
 CLASS_WEIGHT = (OneOf("balanced"), None)
-_TINY = float(np.finfo(np.float64).tiny)
+NOT_DIVIDED = "no decision divides the points"
+NOT_DIVIDED_REMEDY = (
+    "raise C, scale the columns to values around 1, or set class_weight for a rare class"
+)
+UNSOLVED_REMEDY = "bring the columns to like scales around 0"
 
 
 class ClassEstimator(ClassifierMixin, BaseEstimator):
@@ -127,14 +131,19 @@ class BudgetedEstimator(ClassEstimator):
 def balanced(weights: DoubleArray, positive: AnyArray) -> DoubleArray:
     """Weights whose sum is the same, half of it for the positive points and half for the others.
 
+    A side whose points all have weight 0 keeps that.
+
     Examples
     --------
     >>> balanced(np.ones(4), np.array([True, False, False, False])).round(2).tolist()
     [2.0, 0.67, 0.67, 0.67]
     """
-    half = weights.sum() / 2
-    own, others = (half / max(weights[side].sum(), _TINY) for side in (positive, ~positive))
-    return weights * np.where(positive, own, others)
+    scaled = np.zeros_like(weights)
+    for side in (positive, ~positive):
+        total = weights[side].sum()
+        if total > 0:
+            scaled[side] = weights[side] / total * (weights.sum() / 2)
+    return scaled
 
 
 def _check_weights(sample_weight: object, X: CSR) -> DoubleArray:

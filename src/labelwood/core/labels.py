@@ -94,14 +94,31 @@ def _encode_classes(array: AnyArray) -> EncodedLabels:
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import column_or_1d
 
-    array = column_or_1d(array, warn=True)
-    if array.dtype.kind == "f":
-        assert_all_finite(array, input_name="y")
-    check_classification_targets(array)
+    try:
+        array = column_or_1d(array, warn=True)
+        _refuse_odd_classes(array)
+        if array.dtype.kind == "f":
+            assert_all_finite(array, input_name="y")
+        check_classification_targets(array)
+    except ValueError as error:
+        raise DataError(str(error)) from None
     classes, codes = np.unique(array, return_inverse=True)
     n = array.size
     Y = make_csr(np.arange(n + 1), codes, np.ones(n, dtype=np.float32), (n, classes.size))
     return EncodedLabels(Y, classes, False)
+
+
+def _refuse_odd_classes(array: AnyArray) -> None:
+    """Refuse classes that cannot be sorted: a missing one, bytes, names among numbers."""
+    if array.dtype.kind not in "OS":
+        return
+    names = array.tolist()
+    kind = str if names and isinstance(names[0], str) else object
+    for point, one in enumerate(names):
+        if one is None or isinstance(one, bytes) or not isinstance(one, kind):
+            raise DataError(
+                f"Classes must be all names (str) or all numbers. Got {one!r} for point {point}."
+            )
 
 
 def is_label_lists(y: object) -> bool:

@@ -9,7 +9,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from labelwood.core.binary import BinaryEstimator
-from labelwood.core.classes import CLASS_WEIGHT, BudgetedEstimator, balanced
+from labelwood.core.classes import (
+    CLASS_WEIGHT,
+    NOT_DIVIDED,
+    NOT_DIVIDED_REMEDY,
+    UNSOLVED_REMEDY,
+    BudgetedEstimator,
+    balanced,
+)
 from labelwood.core.estimator import FittedAttributes
 from labelwood.core.params import Boolean, Constraints, Integer, Real
 from labelwood.core.sparse import check_structure, make_csr
@@ -30,6 +37,8 @@ class BudgetedClassifier(BudgetedEstimator, BinaryEstimator):
 
     fastest, with ω_h the weights of plane h, s_i = ±1 the class of point i and c_i its
     weight. Features should have comparable scales: those of larger values are chosen first.
+    Values should be around 1: smaller ones need larger weights, for which a larger `C` has to
+    pay. They are kept in single precision, seven digits.
 
     Parameters
     ----------
@@ -75,7 +84,7 @@ class BudgetedClassifier(BudgetedEstimator, BinaryEstimator):
     n_iter_ : int
         Steps made, for all planes.
     stop_reason_ : str
-        Why no more planes were added.
+        Why no more planes were added, and whether the decision says the same of all points.
 
     Examples
     --------
@@ -111,6 +120,7 @@ class BudgetedClassifier(BudgetedEstimator, BinaryEstimator):
     coef_: CSR
     intercept_: DoubleArray
     planes_: CSR
+    stop_reason_: str
 
     def __init__(
         self,
@@ -152,9 +162,11 @@ class BudgetedClassifier(BudgetedEstimator, BinaryEstimator):
             max_iter=int(self.max_iter),
         )
         self._take(solved)
+        if solved.features.size and _one_sided(matrix, weights, solved):
+            self.stop_reason_ += f"; {NOT_DIVIDED}: {NOT_DIVIDED_REMEDY}"
         if not solved.converged:
             self.stop_reason_ = (
-                f"iteration limit; bring the columns to like scales, or raise max_iter "
+                f"iteration limit; {UNSOLVED_REMEDY}, or raise max_iter "
                 f"(now {self.max_iter}) or tol"
             )
             warnings.warn(self.stop_reason_, ConvergenceWarning, stacklevel=2)
@@ -198,6 +210,15 @@ class BudgetedClassifier(BudgetedEstimator, BinaryEstimator):
                 raise DataError(f"{name} holds a number that is not finite")
         if not np.isfinite(self.intercept_).all():
             raise DataError("intercept_ is not finite")
+
+
+def _one_sided(X: CSR, weights: DoubleArray, solved: "BudgetedDecisions") -> bool:
+    """Whether the decision says the same of all points that have a weight."""
+    from labelwood.linear.budgeted_planes import decide
+
+    scores = decide(X, solved.features, solved.coef, solved.intercepts)[0]
+    positive = scores[weights > 0] > 0
+    return bool(positive.all() or not positive.any())
 
 
 def _rows(features: list[IndexArray], values: list[DoubleArray], width: int) -> CSR:

@@ -13,6 +13,7 @@ from labelwood.linear import _budgeted_kernels as kernels
 from labelwood.linear import _budgeted_master_kernels as master
 from labelwood.linear import _budgeted_problem_kernels as parts
 
+_LITTLE = 2**26  # bytes; asking what is free takes longer than many a small problem
 _LARGEST = 1e100  # C·Σx², whose square is a number yet
 
 
@@ -63,9 +64,9 @@ class GroupSolver:
         chosen = row_numbers(rows, X.shape[0])
         self.signs, self.costs = _check_problems(signs, costs, chosen.size)
         matrix = X if rows is None else X[chosen]
-        require_memory(
-            50 * matrix.nnz, f"{matrix.nnz:,} non-zeros", "train on fewer rows or features"
-        )
+        needed = 50 * matrix.nnz
+        if needed > _LITTLE:
+            require_memory(needed, f"{matrix.nnz:,} non-zeros", "train on fewer rows or features")
         self.X, self.features = compact_columns(matrix)
         values = self.X.data
         self.largest = max(float(values.max()), -float(values.min())) if values.size else 0.0

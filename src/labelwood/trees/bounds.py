@@ -219,7 +219,8 @@ def powerset_error_bound(
     ----------
     model : fitted PowersetTreeClassifier
     X, y : the points it was fitted on
-    label_set : list of labels, or a class after a fit on one class for each point
+    label_set : list, set or array of labels
+        The class itself after a fit on one class for each point.
     delta : float
         The bound fails with at most this probability.
     radius : float, optional
@@ -287,7 +288,7 @@ def _path_bound(
     R = read.enclosing_radius(rows, radius, bool(model.normalize))
     tree = model._tree()
     leaves = read.leaf_of_set(tree, model.classes_.size)
-    wanted = read.set_keys(read.known_labels(model, [label_set], 1))[0]
+    wanted = read.set_keys(read.one_label_set(model, label_set))[0]
     if wanted not in leaves:
         raise DataError(f"No leaf of the tree has the label set {label_set!r}.")
     own = [leaves.get(one, -1) for one in read.set_keys(read.known_labels(model, y, n))]

@@ -1,5 +1,6 @@
 """What the bounds read off fitted trees and their points: paths, margins, mistakes."""
 
+from collections.abc import Collection, Set
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -103,6 +104,34 @@ def known_labels(model: "CodingTreeClassifier", y: Any, n: int) -> CSR:
             f"Got {Y.shape}."
         )
     return Y
+
+
+def one_label_set(model: "CodingTreeClassifier", label_set: Any) -> CSR:
+    """A set of the model's labels, or one of its classes, as an indicator of one row."""
+    classes = model.classes_.tolist()
+    labels = _labels_of_set(label_set, len(classes)) if model.multilabel_ else [label_set]
+    for label in labels:
+        if not np.isscalar(label) or label not in classes:
+            kind = "labels" if model.multilabel_ else "one class"
+            raise DataError(
+                f"label_set must be {kind} of the model, which does not know {label!r}."
+            )
+    return lists_to_indicator([labels], classes)
+
+
+def _labels_of_set(label_set: Any, n_labels: int) -> list[Any]:
+    if isinstance(label_set, (str, bytes)):
+        raise DataError(f"label_set must be a list of labels. Give [{label_set!r}].")
+    if not isinstance(label_set, Collection) or getattr(label_set, "ndim", 1) != 1:
+        raise DataError(f"label_set must be a list of labels. Got {label_set!r}.")
+    labels = label_set.tolist() if isinstance(label_set, np.ndarray) else list(label_set)
+    could_be_row = n_labels == len(labels) > 1 and not isinstance(label_set, Set)
+    if could_be_row and all(np.isscalar(one) and one in (0, 1) for one in labels):
+        raise DataError(
+            "label_set looks like a row of an indicator. Give its labels, numpy.flatnonzero(row); "
+            "if 0 and 1 are meant as labels, a set, {0, 1}."
+        )
+    return labels
 
 
 def known_classes(classes: AnyArray, y: Any) -> PointerArray:

@@ -4,11 +4,17 @@ import warnings
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import log_expit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from labelwood.core.classes import CLASS_WEIGHT, BudgetedEstimator
+from labelwood.core.classes import (
+    CLASS_WEIGHT,
+    NOT_DIVIDED,
+    NOT_DIVIDED_REMEDY,
+    UNSOLVED_REMEDY,
+    BudgetedEstimator,
+)
 from labelwood.core.estimator import FittedAttributes
 from labelwood.core.params import N_JOBS, RANDOM_STATE, Boolean, Constraints, Integer, Real
 from labelwood.core.random import RandomState
@@ -27,6 +33,9 @@ class BudgetedTreeClassifier(BudgetedEstimator):
     and vote. A node becomes a leaf where the decisions below it leave no fewer held-out errors.
     Where no linear decision helps, a pair of features that decides together is looked for,
     and one of them split at its mean. More than two classes have a tree each.
+
+    Values should be around 1: smaller ones need larger weights, for which a larger `C` has to
+    pay. They are kept in single precision, seven digits.
 
     Parameters
     ----------
@@ -92,7 +101,8 @@ class BudgetedTreeClassifier(BudgetedEstimator):
     n_iter_ : int
         Steps made, for all decisions.
     stop_reason_ : str
-        How many leaves ended for which reason, and whether decisions met the iteration limit.
+        How many leaves ended for which reason, and what to do where a whole tree could not
+        divide its points or decisions met the iteration limit.
 
     Examples
     --------
@@ -207,17 +217,22 @@ class BudgetedTreeClassifier(BudgetedEstimator):
         for name, value in trees._asdict().items():
             setattr(self, f"{name}_", value)
         self.n_iter_ = effort.n_iter
+        self._say_why_it_stopped(effort.n_unsolved)
+        return self
+
+    def _say_why_it_stopped(self, n_unsolved: int) -> None:
         reasons, counts = np.unique(self.kinds_[self.right_ < 0], return_counts=True)
         ended = ", ".join(f"{n} {reason}" for reason, n in zip(reasons, counts, strict=True))
         self.stop_reason_ = f"leaves: {ended}"
-        if effort.n_unsolved:
+        if np.any(self.kinds_[self.roots_] == NOT_DIVIDED):
+            self.stop_reason_ += f"; {NOT_DIVIDED_REMEDY}"
+        if n_unsolved:
             message = (
-                f"{effort.n_unsolved} problems met the iteration limit; "
-                f"raise max_iter (now {self.max_iter}) or tol"
+                f"{n_unsolved} problems met the iteration limit; {UNSOLVED_REMEDY}, or raise "
+                f"max_iter (now {self.max_iter}) or tol"
             )
             self.stop_reason_ += f"; {message}"
-            warnings.warn(message, ConvergenceWarning, stacklevel=2)
-        return self
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
 
     @property
     def n_leaves_(self) -> int:
@@ -272,29 +287,37 @@ class BudgetedTreeClassifier(BudgetedEstimator):
         return self._trees().walk(matrix, self.n_jobs)[0]
 
     def predict_proba(self, X: object) -> DoubleArray:
-        """Chances of the classes, of shape (n, n_classes): those of the trees, made to sum to 1."""
+        """Chances of the classes, of shape (n, n_classes): those of the trees, made to sum to 1.
+
+        The largest is that of the class which `predict` gives.
+        """
         scores = self.decision_function(X)
         if scores.ndim == 1:
             scores = np.column_stack([-scores, scores])
-        chances = expit(scores)
-        return chances / chances.sum(axis=1, keepdims=True)
+        return _chances(scores)
 
     def export_text(
-        self, feature_names: object = None, *, max_features: int = 5, decimals: int = 2
+        self, feature_names: object = None, *, max_features: int = 5, digits: int = 3
     ) -> str:
-        """The trees as indented text; `max_features` of each decision are shown."""
+        """The trees as indented text, with `max_features` of each decision.
+
+        Numbers have `digits` significant digits, or more before the decimal point.
+        """
         from labelwood.trees.budgeted_text import export_text
 
-        return export_text(self, feature_names, max_features, decimals)
+        return export_text(self, feature_names, max_features, digits)
 
-    def rules(self, feature_names: object = None, *, decimals: int = 2) -> "list[Rule]":
-        """One readable rule for each leaf."""
+    def rules(self, feature_names: object = None, *, digits: int = 3) -> "list[Rule]":
+        """One readable rule for each leaf, with numbers as in `export_text`."""
         from labelwood.trees.budgeted_text import rules
 
-        return rules(self, feature_names, decimals)
+        return rules(self, feature_names, digits)
 
     def plot(self, ax: object = None, feature_names: object = None, *, tree: int = 0) -> Any:
-        """Draw one tree with matplotlib and return the axes."""
+        """Draw one tree with matplotlib and return the axes.
+
+        Without `ax` on a figure of its own: `model.plot().figure.savefig("tree.png")`.
+        """
         from labelwood.trees.budgeted_text import plot
 
         return plot(self, ax, feature_names, tree)
@@ -309,3 +332,16 @@ class BudgetedTreeClassifier(BudgetedEstimator):
     def _check_fitted(self) -> None:
         super()._check_fitted()
         self._trees().check(self.n_features_in_)
+
+
+def _chances(logits: DoubleArray) -> DoubleArray:
+    """Chances of these logits over their sum; that of the largest logit is the largest."""
+    # Far from a decision the chances of all classes can be too small for a number.
+    logs: DoubleArray = log_expit(logits)
+    chances = np.exp(logs - logs.max(axis=1, keepdims=True))
+    chances /= chances.sum(axis=1, keepdims=True)
+    best = logits.argmax(axis=1)
+    # Nor can a number tell two chances near 1 (or ½) apart.
+    tied = np.flatnonzero(chances.argmax(axis=1) != best)
+    chances[tied, best[tied]] = np.nextafter(chances[tied].max(axis=1), 1)
+    return chances

@@ -6,6 +6,7 @@ help of all points, each fold also has a classifier that chose its features with
 The problem that the folds share and those of each fold alone are independent work.
 """
 
+from threading import Lock
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -20,6 +21,8 @@ from labelwood.trees.budgeted_pairs import find_pair
 
 LINEAR, SECOND_ORDER = "linear", "second order"
 _ALL = -1  # in place of a fold: the problem that all share
+# The limit is one of the process: of two fits at once the last would restore that of the first.
+_ONE_FIT = Lock()
 
 
 class Growth(NamedTuple):
@@ -136,17 +139,17 @@ def draw_folds(codes: PointerArray, n_folds: int, random_state: object) -> Point
 
 def find_splits(
     places: list[Place], growth: Growth, n_jobs: int | None, description: str
-) -> tuple[list[Split | None], Effort]:
-    """The split of each place, or None where nothing separates its points; what that took."""
+) -> tuple[list[Split], Effort]:
+    """The split of each place, which may not separate its points, and what that took."""
     splits, effort = _linear_splits(places, growth, n_jobs, description)
     weak = [k for k, place in enumerate(places) if _weak(place, splits[k])]
     if growth.second_order and weak:
         # A sum over rows must not depend on the number of threads that a library takes for it.
-        with threadpool_limits(limits=1, user_api="blas"):
+        with _ONE_FIT, threadpool_limits(limits=1, user_api="blas"):
             others = parallel(lambda k: _second_order(places[k]), weak, n_jobs=n_jobs)
         for k, other in zip(weak, others, strict=True):
             splits[k] = other or splits[k]
-    return [split if split.separates else None for split in splits], effort
+    return splits, effort
 
 
 def _linear_splits(

@@ -8,11 +8,13 @@ leaves, so that errors of parents and children can be compared.
 import joblib
 import numpy as np
 
+from labelwood.core.classes import NOT_DIVIDED
 from labelwood.core.memory import require_memory
 from labelwood.core.parallel import blocks
 from labelwood.core.types import AnyArray, DoubleArray, PointerArray
 from labelwood.trees.budgeted_decisions import (
     LINEAR,
+    SECOND_ORDER,
     Effort,
     Growth,
     Place,
@@ -21,6 +23,7 @@ from labelwood.trees.budgeted_decisions import (
     find_splits,
 )
 from labelwood.trees.budgeted_nodes import FlatTrees, Node, flatten, join
+from labelwood.trees.budgeted_pairs import memory_of_pairs
 
 _AT_ONCE = 8  # trees that grow together; the points of their nodes are held in memory
 _USUAL_DEPTH = 12
@@ -44,10 +47,11 @@ def grow_trees(
 def _require_memory(points: Points, n_trees: int, growth: Growth, n_jobs: int | None) -> None:
     n, n_threads = points.X.shape[0], joblib.effective_n_jobs(n_jobs)
     # Each level holds the points of its nodes and their margins; each thread a copy of its rows
-    # and some numbers for each of them and fold.
+    # and some numbers for each of them and fold, or what pairs are compared with.
     levels = 1 + min(growth.max_depth, _USUAL_DEPTH)
     needed = n_trees * n * (48 + 16 * levels)
-    needed += n_threads * (50 * points.X.nnz + 80 * n * points.n_folds)
+    for_pairs = memory_of_pairs(points.X) if growth.second_order else 0
+    needed += n_threads * (50 * points.X.nnz + max(80 * n * points.n_folds, for_pairs))
     require_memory(
         needed, f"{n_trees} trees on {n_threads} threads", "lower n_jobs or train on fewer rows"
     )
@@ -67,10 +71,11 @@ def _grow(trees: list[Points], growth: Growth, n_jobs: int | None) -> tuple[list
         total = total.and_of(effort)
         level = []
         for node, split in zip(still, splits, strict=True):
-            if split is None:
-                node.reason = "nothing separates the points"
-            else:
+            if split.separates:
                 level += _divide(trees[node.tree], node, split)
+            else:
+                found = split.decision.features.size > 0
+                node.reason = NOT_DIVIDED if found else "no feature tells the classes apart"
     for node in reversed(nodes):  # children come after their parents
         _settle(trees[node.tree], node, growth)
     return nodes[: len(trees)], total
@@ -133,9 +138,16 @@ def _settle(points: Points, node: Node, growth: Growth) -> None:
     variances = points.variance(node.rows, node.leaf_errors)
     least = growth.min_gain * np.sqrt(variances * [choices, n_leaves / 2])
     if growth.prune and not _gains(node.leaf_errors, below, least):
-        node.prune("pruned")
+        node.prune(_why_pruned(node))
     else:
         node.subtree_errors, node.n_leaves = below, n_leaves
+
+
+def _why_pruned(node: Node) -> str:
+    """A split of second order is in vain if no decision divides its halves."""
+    halves = [child.reason for child in (node.positive, node.negative) if child is not None]
+    second = node.decision is not None and node.decision.kind == SECOND_ORDER
+    return NOT_DIVIDED if second and halves == [NOT_DIVIDED] * 2 else "pruned"
 
 
 def _gains(alone: DoubleArray, below: DoubleArray, least: DoubleArray) -> bool:

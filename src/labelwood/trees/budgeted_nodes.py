@@ -10,6 +10,7 @@ from labelwood.core.parallel import parallel
 from labelwood.core.sparse import csr_arrays, cuts, row_blocks, some_rows
 from labelwood.core.types import CSR, AnyArray, DoubleArray, IndexArray, PointerArray
 from labelwood.errors import DataError
+from labelwood.trees.preorder import depths_agree, is_preorder
 
 if TYPE_CHECKING:
     from labelwood.trees.budgeted_decisions import Decision, Points
@@ -70,10 +71,12 @@ class FlatTrees(NamedTuple):
         ends = np.append(self.roots, n)
         if ends[0] != 0 or np.any(ends[1:] <= ends[:-1]):
             raise DataError("the trees do not start one after the other")
-        last = np.repeat(ends[1:], np.diff(ends))
-        inside = (self.right > np.arange(n) + 1) & (self.right < last)
-        if not np.all(inside | (self.right == -1)):
-            raise DataError("a node has a child that is not further on in its tree")
+        if np.any((self.right != -1) & ((self.right <= np.arange(n) + 1) | (self.right >= n))):
+            raise DataError("a node has a child that is not further on")
+        if not is_preorder(self.right, self.roots):
+            raise DataError("the nodes are not trees in which a path leads to each of them")
+        if not depths_agree(self.right, self.roots, self.depths):
+            raise DataError("the depths of the nodes are not those of the trees")
         if self.features.size and self.features.max() >= n_features:
             raise DataError("a decision looks at a feature that does not exist")
         if not all(np.isfinite(part).all() for part in (self.weights, self.intercepts)):

@@ -79,6 +79,15 @@ def find_pair(X: CSR, signs: DoubleArray) -> PairSplit | None:
     return PairSplit(feature, partner, float(means[one]), float(deviations[one]), z)
 
 
+def memory_of_pairs(X: CSR) -> int:
+    """Bytes that a search among all rows may take, besides a few copies of them."""
+    n, d = X.shape
+    if X.nnz > _DENSE_SHARE * n * d:
+        return 8 * min(n, _MOST_ROWS) * min(d, _dense_limit(n)) + 24 * _BLOCK**2
+    products = np.sum(np.diff(X.indptr).astype(np.float64) ** 2) * min(1, _MOST_ROWS / n)
+    return int(64 * min(products, _SPARSE_WORK))
+
+
 def _candidates(X: CSR) -> tuple[PointerArray, DoubleArray, DoubleArray]:
     """Columns that vary, those with the fewest zeros first; means and deviations of all."""
     n = X.shape[0]

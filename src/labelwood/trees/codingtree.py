@@ -206,7 +206,11 @@ class CodingTreeClassifier(LabelEstimator):
         return tree.label_sets(leaves, self.classes_.size)
 
     def mean_decisions(self, X: object) -> float:
-        """How many decisions `predict` takes for a point of `X`, on average."""
+        """How many decisions lead a point of `X` to its leaf, on average.
+
+        That is what `predict` computes for label sets. After a fit on one class for each point
+        it searches for the best score instead, which takes up to `beam` times as many.
+        """
         matrix = self._check_X(X)
         tree = self._tree()
         return float(tree.depths()[tree.leaves(matrix, self.normalize, self.n_jobs)].mean())

@@ -9,6 +9,7 @@ from labelwood.core.parallel import parallel
 from labelwood.core.sparse import csr_arrays, cuts, make_csr, row_blocks, some_rows
 from labelwood.core.types import CSR, FloatArray, IndexArray, PointerArray
 from labelwood.errors import DataError
+from labelwood.trees.preorder import is_preorder
 
 _MOST_ROWS = 4096  # that go down together
 _MOST_PLACES = 40_960  # of all rows that are searched together
@@ -96,6 +97,8 @@ class CodingTree(NamedTuple):
         inside = (self.right > np.arange(n) + 1) & (self.right < n)
         if n == 0 or not np.all(inside | (self.right == -1)):
             raise DataError("a node of the tree has a child that is not further on")
+        if not is_preorder(self.right, np.zeros(1, dtype=np.int64)):
+            raise DataError("the nodes are not a tree in which a path leads to each of them")
         if self.features.size and self.features.max() >= n_features:
             raise DataError("a decision looks at a feature that does not exist")
         if self.labels.size and self.labels.max() >= n_labels:
