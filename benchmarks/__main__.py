@@ -20,6 +20,7 @@ BENCHMARKS = {
     "defaults": defaults.run,
     "growth": growth.run,
     "hierarchical": partial(compare, "hierarchical"),
+    "experiments": partial(compare, "experiments"),
     "scale": scale.run,
 }
 

@@ -66,7 +66,7 @@ def test_a_file_that_is_no_ledger_is_an_error(tmp_path):
     (tmp_path / "x.json").write_text("{}")
     with pytest.raises(DataError, match=r"x\.json is not a ledger of labelwood"):
         run("verify", tmp_path / "x.json")
-    with pytest.raises(FileNotFoundError, match=r"absent\.json"):
+    with pytest.raises(DataError, match=r"absent\.json: there is no such file"):
         run("verify", tmp_path / "absent.json")
 
 
@@ -122,6 +122,14 @@ def test_a_simulation_for_people():
     assert "control rejected: 100.0 %" in out
 
 
+def test_a_simulation_that_meets_its_limit_says_so():
+    limited = ["--means", "0.5,0.51", "--max-samples", 2000, "--runs", 20, "--quiet"]
+    content = json.loads(run("simulate", *limited, "--json"))
+    assert content["samples"] == {"50 %": None, "90 %": None}
+    assert (content["undecided"], content["max_samples"]) == (1, 2000)
+    assert "50 % of the runs need over 2,000 samples\n" in run("simulate", *limited)
+
+
 def test_rewards_of_every_kind_can_be_drawn():
     base = ["simulate", "--runs", 10, "--json", "--quiet"]
     stars = [*base, "--means", "2,4.5", "--reward", "bounded", "--range", "1,5"]
@@ -148,6 +156,7 @@ def test_rewards_of_every_kind_can_be_drawn():
             "--bound says nothing about subgaussian rewards",
         ),
         (["--means", "0,1", "--policy", "greedy"], "'policy' parameter"),
+        (["--means", "0,1", "--epsilon", "nan"], "'epsilon' parameter of Setting"),
         (["--means", "0,1", "--bound", "tight"], "'bound' parameter of Bernoulli"),
     ],
 )
@@ -160,6 +169,11 @@ def test_options_that_make_no_sense_are_refused(arguments, message):
 def test_a_level_lies_between_0_and_1(command):
     means = ["--means", "0,1"] if command == ["simulate"] else []
     assert "a level lies between 0 and 1" in run(*command, *means, "--level", 1, code=2)
+
+
+def test_a_plan_needs_a_number_for_epsilon():
+    with pytest.raises(ParameterError, match="'epsilon' parameter of plan must be a number"):
+        run("plan", "--arms", 2, "--gap", 0.5, "--epsilon", "nan")
 
 
 def test_without_a_subcommand_there_is_help():

@@ -142,6 +142,13 @@ def test_intervals_by_hand(arms):
     assert found.differences[1] == (0, 0)
 
 
+def test_beta_bounds_both_sides_at_once_and_lil_one():
+    arm = ArmStatistics.of([0, 0, 1] * 40)
+    for model, side in ((Bernoulli(bound="beta"), 0.1), (Bernoulli(), 0.05)):
+        expected = (model.lower(arm, side), model.upper(arm, side))
+        assert arm_interval(arm, 0.1, reward=model) == expected
+
+
 def test_an_interval_keeps_to_the_range_of_the_rewards():
     assert arm_interval(ArmStatistics.of([0, 1]), 0.05, reward=Bernoulli()) == (0, 1)
 
@@ -248,7 +255,8 @@ def _ever_outside(model, share, delta, seed):
     hits = (np.random.default_rng(seed).random(200) < share).cumsum()
     for n, total in enumerate(hits.tolist(), start=1):
         arm = ArmStatistics(n, total, total, float(total == n), float(total > 0))
-        if not model.lower(arm, delta) <= share <= model.upper(arm, delta):
+        low, high = arm_interval(arm, delta, reward=model)
+        if not low <= share <= high:
             return True
     return False
 

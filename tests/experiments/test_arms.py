@@ -90,7 +90,48 @@ def test_impossible_statistics_are_refused(values):
 
 
 @pytest.mark.parametrize(
-    "values", [{}, {"count": 1}, {**ArmStatistics.of([1]).to_dict(), "total": "1"}]
+    "values",
+    [(1, "x", 1, 1, 1), (1, None, 1, 1, 1), (1, 10**400, 1, 1, 1), (True, 1, 1, 1, 1)],
+)
+def test_what_are_no_numbers_are_no_statistics(values):
+    with pytest.raises(DataError, match="no rewards have these statistics"):
+        ArmStatistics(*values)
+
+
+def test_an_arm_has_no_more_outcomes_than_the_bounds_can_deal_with():
+    with pytest.raises(DataError, match=r"at most 10¹² outcomes\. Got 1000000000001"):
+        ArmStatistics(10**12 + 1, 0, 0, 0, 0)
+    half = ArmStatistics(10**12, 0, 0, 0, 0)
+    with pytest.raises(DataError, match=r"at most 10¹² outcomes\. Got 2000000000000"):
+        half + half
+
+
+@pytest.mark.parametrize("number", [int, np.int64, np.float32])
+def test_whatever_their_kind_statistics_are_plain_numbers(number):
+    found = ArmStatistics(np.int64(1), *(number(1) for _ in range(4)))
+    assert type(found.count) is int
+    assert {type(one) for one in (found.total, found.squares, found.minimum)} == {float}
+    check_statistics(Bernoulli(), found)
+    assert json.loads(json.dumps(found.to_dict())) == found.to_dict()
+
+
+def test_long_sums_may_be_rounded():
+    tally = Tally(1)
+    tally.counts, tally.totals = [10**9], [10**9 * 0.1 * (1 + 1e-8)]
+    tally._squares, tally._minima, tally._maxima = [10**9 * 0.01], [0.1], [0.1]
+    found = tally.statistics[0]  # as they come from adding up, unchecked
+    assert ArmStatistics.from_dict(found.to_dict()) == found
+    with pytest.raises(DataError, match="no rewards have these statistics"):
+        ArmStatistics(100, 10 * (1 + 1e-8), 1.0, 0.1, 0.1)
+
+
+def test_models_have_plain_numbers():
+    for model in (SubGaussian(np.float32(1)), Bounded(np.float32(0), np.int64(5))):
+        assert reward_model(json.loads(json.dumps(model.to_dict()))) == model
+
+
+@pytest.mark.parametrize(
+    "values", [{}, 5, {"count": 1}, {**ArmStatistics.of([1]).to_dict(), "total": "1"}]
 )
 def test_stored_statistics_that_are_not_whole_are_refused(values):
     with pytest.raises(DataError, match="statistics of an arm are numbers"):

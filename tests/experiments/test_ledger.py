@@ -1,8 +1,10 @@
 import contextlib
+import csv
 import json
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -83,6 +85,10 @@ def test_a_ledger_survives_both_formats_and_verifies(p_values, procedure):
         (2, {"winner": None}, "winner"),
         (2, {"winner": 0}, "winner"),
         (1, {"winner": 2}, "winner"),
+        (2, {"winner": 1}, "winner"),
+        (1, {"reason": "stopped: winner 2"}, "reason"),
+        (2, {"reason": "stopped: winner 1"}, "reason"),
+        (2, {"reason": "stopped: control"}, "reason"),
     ],
 )
 def test_verification_names_the_first_value_that_differs(number, values, field):
@@ -156,6 +162,62 @@ def test_a_file_is_read_as_it_was_written(tmp_path, name):
     assert again.to_dict() == ledger.to_dict()
     assert again.entries[2].name == strange
     assert again.verify()
+
+
+@given(st.text(), st.text())
+def test_any_name_survives_a_table(name, reason):
+    ledger = changed(ledger_of(P_VALUES[:2]), 2, name=name, reason=reason)
+    assert Ledger.from_csv(ledger.to_csv()).entries == ledger.entries
+    assert Ledger.from_json(ledger.to_json()).entries == ledger.entries
+
+
+@pytest.mark.parametrize("name", ["a\rb", "\r", "a\r\n", "\n\r", "x" * 200_000])
+def test_carriage_returns_and_long_names_survive_a_table(name):
+    ledger = changed(ledger_of(P_VALUES[:2]), 1, name=name)
+    before = csv.field_size_limit()
+    assert Ledger.from_csv(ledger.to_csv()).entries == ledger.entries
+    assert csv.field_size_limit() == before
+
+
+@pytest.mark.parametrize("field", ["name", "reason"])
+def test_half_a_character_is_refused(field):
+    with pytest.raises(DataError, match=rf"{field} has a lone surrogate.* Got 'a\\ud800'"):
+        changed(ledger_of(P_VALUES), 1, **{field: "a\ud800"})
+
+
+def test_an_entry_holds_plain_numbers():
+    entry = ledger_of([0.001], "none").entries[0]
+    same = replace(
+        entry,
+        number=np.int64(1),
+        level=np.float64(entry.level),
+        winner=np.int8(2),
+        n_samples=np.array([10, 0, 30]),
+        estimates=[np.float32(0.5), None, np.float64(0.75)],
+    )
+    assert json.dumps(same.to_dict())
+    assert same.n_samples == entry.n_samples
+
+
+def test_a_file_is_left_as_it_was_when_writing_fails(tmp_path, monkeypatch):
+    path = tmp_path / "ledger.json"
+    ledger_of(P_VALUES).write(path)
+    before = path.read_bytes()
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("labelwood.data.readers.files.os.replace", fail)
+    with pytest.raises(DataError, match=r"ledger\.json cannot be written: No space left"):
+        ledger_of(P_VALUES[:2]).write(path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("name", ["ledger.csv.gz", "ledger.json.xz"])
+def test_a_ledger_can_be_compressed(tmp_path, name):
+    ledger_of(P_VALUES).write(tmp_path / name)
+    assert Ledger.read(tmp_path / name).entries == ledger_of(P_VALUES).entries
 
 
 def test_a_table_has_a_row_for_each_experiment():
@@ -269,7 +331,7 @@ def test_a_strange_table_is_refused_with_its_line(old, new, message):
 @pytest.mark.parametrize("content", [b"", b"\n", b"hello", b"\xff\xfe\x00", b"\x00" * 10])
 def test_other_files_are_refused(tmp_path, content):
     (tmp_path / "x").write_bytes(content)
-    with pytest.raises(DataError, match=r"x is not (a ledger|text)|x, line 1: "):
+    with pytest.raises(DataError, match=r"x is (not (a ledger|text)|empty)|x, line 1: "):
         Ledger.read(tmp_path / "x")
 
 

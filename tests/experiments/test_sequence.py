@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 from labelwood.errors import DataError, ParameterError
+from labelwood.experiments.arms import ArmStatistics
+from labelwood.experiments.ledger import Ledger
 from labelwood.experiments.online_fdr import PROCEDURES, online_fdr
+from labelwood.experiments.online_fdr_gamma import LogGamma
 from labelwood.experiments.rewards import Bernoulli, SubGaussian
 from labelwood.experiments.sequence import ExperimentSequence
 
@@ -61,7 +64,7 @@ def test_the_entry_tells_what_was_seen():
     assert (entry.control, entry.epsilon) == (1, 0.5)
     assert entry.n_samples == (2, 1, 0)
     assert entry.estimates == (2.0, 0.25, None)
-    assert (entry.discovery, entry.winner, entry.reason) == (False, None, "closed by hand")
+    assert (entry.discovery, entry.winner, entry.reason) == (False, None, "stopped: closed by hand")
     assert (entry.wealth_before, entry.level) == (0.05, experiment.delta)
     assert entry.wealth_after == pytest.approx(0.05 - experiment.delta)
 
@@ -75,7 +78,7 @@ def test_closed_by_hand_the_p_value_decides():
     assert not experiment.stopped  # arms 1 and 2 are too close
     assert experiment.p_value <= 0.2
     entry = sequence.close()
-    assert (entry.discovery, entry.winner, entry.reason) == (True, 2, "closed by hand")
+    assert (entry.discovery, entry.winner, entry.reason) == (True, 2, "stopped: closed by hand")
     assert sequence.ledger.verify()
 
 
@@ -158,6 +161,65 @@ def test_nothing_is_opened_on_spent_wealth():
         sequence.open(2)
 
 
+def test_a_gamma_that_has_ended_is_named():
+    sequence = ExperimentSequence(0.1, options={"gamma": [0.5]})
+    sequence.open(2)
+    sequence.close()
+    with pytest.raises(DataError, match=r"γ has ended with a wealth of 0\.025 left, and nothing"):
+        sequence.open(2)
+
+
+def test_a_discovery_is_credited_to_an_arm_with_evidence():
+    sequence = ExperimentSequence(0.2, "none")
+    experiment = sequence.open(3, reward=Bernoulli(bound="beta"))
+    for arm, hits, misses in ((0, 20, 80), (1, 70, 30), (2, 1, 0)):  # arm 2 leads by luck
+        experiment.record(arm, ArmStatistics.of([1] * hits + [0] * misses))
+    assert experiment.evident_arm == 1
+    entry = sequence.close()
+    assert (entry.discovery, entry.winner, entry.leaders) == (True, 1, (2,))
+    assert sequence.ledger.verify()
+
+
+def test_where_the_evidence_came_earlier_its_arm_is_the_winner():
+    sequence = ExperimentSequence(0.2, "none")
+    experiment = sequence.open(3, reward=Bernoulli(bound="beta"))
+    for arm, hits, misses in ((0, 4, 16), (1, 19, 1), (2, 2, 2)):
+        experiment.record(arm, ArmStatistics.of([1] * hits + [0] * misses))
+    low = experiment.p_value
+    assert low <= 0.2
+    experiment.record(0, ArmStatistics.of([1] * 30 + [0] * 20))
+    experiment.record(2, ArmStatistics.of([1] * 2))
+    experiment.record(1, ArmStatistics.of([0] * 10))
+    assert (experiment.p_value, experiment.stopped) == (low, False)
+    entry = sequence.close()
+    assert (entry.discovery, entry.winner, entry.leaders) == (True, 1, (2,))
+
+
+def test_what_comes_after_the_closing_is_late():
+    sequence = ExperimentSequence(0.1)
+    experiment = sequence.open(2)
+    sequence.close()
+    experiment.record(0, 1)
+    assert experiment.status == "stopped: closed by hand"
+    assert (experiment.n_samples, experiment.late[0].count) == (0, 1)
+    assert experiment.assign(2) == []
+
+
+def test_numbers_of_numpy_end_up_in_files():
+    f = np.float32
+    gamma = LogGamma(scale=f(0.07))
+    sequence = ExperimentSequence(
+        f(0.1), "lord++", options={"gamma": gamma, "decay": f(0.5), "initial_wealth": f(0.05)}
+    )
+    experiment = sequence.open(np.int64(2), epsilon=f(0.01), max_samples=np.int32(50))
+    experiment.record(0, ArmStatistics(np.int64(3), f(1), f(1), f(0), f(1)))
+    sequence.close()
+    ledger = sequence.ledger
+    assert Ledger.from_json(ledger.to_json()).entries == ledger.entries
+    assert Ledger.from_csv(ledger.to_csv()).entries == ledger.entries
+    assert json.dumps(sequence.to_dict())
+
+
 def test_a_failed_opening_costs_nothing():
     sequence = ExperimentSequence(0.1)
     level = sequence.next_level
@@ -165,6 +227,8 @@ def test_a_failed_opening_costs_nothing():
         sequence.open(1)
     with pytest.raises(DataError, match=r"the name of an experiment must be text\. Got 5"):
         sequence.open(2, name=5)
+    with pytest.raises(DataError, match="the name of an experiment has a lone surrogate"):
+        sequence.open(2, name="\udcff")
     assert sequence.open(2).delta == level
 
 
@@ -223,7 +287,11 @@ def state_of_a_sequence():
     [
         ({"seed": -1}, "the seed of a sequence is an int ≥ 0"),
         ({"seed": "1"}, "the seed of a sequence is an int ≥ 0"),
-        ({"name": None}, "the name of an experiment is text. Got .* and None"),
+        ({"name": None}, "the name of an experiment must be text. Got None"),
+        ({"name": "\ud800"}, "the name of an experiment has a lone surrogate"),
+        ({"policy": "greedy"}, "the stored sequence is damaged: The 'policy' parameter"),
+        ({"policy": "uniform"}, "the open experiment has policy best_arm, the sequence uniform"),
+        ({"open": 5}, "the stored experiment is damaged: AttributeError"),
         ({"ledger": {}}, "ledger is not a ledger of labelwood"),
     ],
 )

@@ -227,6 +227,19 @@ def test_a_level_of_nothing_never_rejects():
         (lambda: plan(2, 0.1, 1), ParameterError, "'delta'"),
         (lambda: plan(2, 0.1, 0.1, epsilon=0.1), ParameterError, "'gap' .* > 0.1"),
         (lambda: plan(2, 0.6, 0.1), ParameterError, "leave the range of the rewards"),
+        (lambda: plan(2, 0.1, 0.1, epsilon="x"), ParameterError, "'epsilon' .* Got 'x'"),
+        (lambda: plan(2, 0.1, 0.1, baseline="x"), ParameterError, "'baseline' .* Got 'x'"),
+        (lambda: plan(2, 0.1, 0.1, quantiles=(1.5,)), ParameterError, "'quantiles' .* Got 1.5"),
+        (lambda: plan(2, 0.1, 0.1, reward="bernoulli"), ParameterError, "'reward'"),
+        (lambda: plan(2, 1e-12, 0.1), ParameterError, "a gap of 1e-12 needs more samples"),
+        (lambda: plan(2, 1e-200, 0.1, baseline=0), ParameterError, "a gap of 1e-200 needs more"),
+        (lambda: plan(2, 1e-30, 0.1), ParameterError, "a gap of 1e-30 needs more samples"),
+        (lambda: simulate(["a", "b"], 0.1, Setting(9)), DataError, r"numbers.* Got \['a', 'b'\]"),
+        (lambda: simulate([0, 10**400], 0.1, Setting(9)), DataError, "means are numbers"),
+        (lambda: Setting(10**30), ParameterError, "'max_samples'"),
+        (lambda: effective_gaps([0, 1], control=2), ParameterError, "'control' .* Got 2"),
+        (lambda: effective_gaps([0]), DataError, "at least 2 arms"),
+        (lambda: sample_complexity([0, 1], 0), ParameterError, "'delta'"),
     ],
 )
 def test_bad_input_is_refused(call, error, message):
@@ -278,6 +291,20 @@ def test_a_plan_says_what_was_found_and_where_the_limit_was_met():
     short = plan(3, 0.3, 0.05, runs=50, random_state=0, max_samples=20)
     assert short.n_samples[0.5] == math.inf
     assert short.found == short.wrong == 0
+
+
+@pytest.mark.parametrize("baseline", [0.0, 0.001, 0.01])
+def test_batches_of_a_plan_are_small_where_rewards_are_rare(baseline, monkeypatch):
+    batches = []
+
+    def spy(means, delta, setting, **options):
+        batches.append(setting.batch)
+        return simulate(means, delta, setting, **options)
+
+    monkeypatch.setitem(plan.__globals__, "simulate", spy)
+    model = Bernoulli(bound="beta")
+    found = plan(10, 0.02, 0.05, reward=model, baseline=baseline, runs=20, random_state=0)
+    assert batches[0] < found.n_samples[0.5] / 10 / 50
 
 
 # Proposition 2: (means, ε, which arms are in S*; None for the control)

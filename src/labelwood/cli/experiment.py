@@ -91,9 +91,7 @@ def plan(
         "means": list(found.means),
         "level": level,
         "policy": policy,
-        "samples": {
-            f"{100 * q:g} %": None if math.isinf(n) else int(n) for q, n in found.n_samples.items()
-        },
+        "samples": _samples(found.n_samples),
         "found": found.found,
         "wrong": found.wrong,
         "undecided": round(1 - found.found - found.wrong, 9),
@@ -155,7 +153,7 @@ def simulate(
         done = simulate_experiment(
             values, level, setting, runs=runs, random_state=seed, n_jobs=jobs
         )
-    content = _summary(done, values, level)
+    content = _summary(done, values, level, max_samples)
     if json:
         options.print_json(content)
         return
@@ -171,7 +169,8 @@ def _print_summary(content: dict[str, Any]) -> None:
     typer.echo(f"undecided: {100 * content['undecided']:.1f} %")
     typer.echo(f"control rejected: {100 * content['rejected']:.1f} %")
     for share, n in content["samples"].items():
-        typer.echo(f"{share} of the runs need at most {n:,} samples")
+        need = f"over {content['max_samples']:,}" if n is None else f"at most {n:,}"
+        typer.echo(f"{share} of the runs need {need} samples")
 
 
 @experiment.command()
@@ -196,10 +195,11 @@ def verify(
         raise typer.Exit(1)
 
 
-def _summary(done: Any, means: list[float], level: float) -> dict[str, Any]:
+def _summary(done: Any, means: list[float], level: float, max_samples: int) -> dict[str, Any]:
     import numpy as np
 
-    n_samples = done.n_samples
+    needed = np.where(done.ended_with < 0, np.inf, done.n_samples)
+    quantiles = {q: float(np.quantile(needed, q, method="higher")) for q in (0.5, 0.9)}
     arms = [
         {
             "mean": mean,
@@ -212,10 +212,14 @@ def _summary(done: Any, means: list[float], level: float) -> dict[str, Any]:
         "arms": arms,
         "undecided": float(np.mean(done.ended_with < 0)),
         "rejected": float(np.mean((done.p_value <= level) & (done.leader != 0))),
-        "samples": {
-            f"{100 * q:g} %": int(np.quantile(n_samples, q, method="higher")) for q in (0.5, 0.9)
-        },
+        "samples": _samples(quantiles),
+        "max_samples": max_samples,
     }
+
+
+def _samples(quantiles: dict[float, float]) -> dict[str, int | None]:
+    """Numbers of samples by share of the runs; None where the limit was met."""
+    return {f"{100 * q:g} %": None if math.isinf(n) else int(n) for q, n in quantiles.items()}
 
 
 def _reward(name: str, sigma: float | None, ends: str | None, bound: str | None) -> "RewardModel":

@@ -104,20 +104,24 @@ def look(
     uniform: bool,
     known: float,
     model: DoubleArray,
-) -> tuple[int, float, PointerArray]:
-    """The arm to end with or −1, ln(1/p) so far, and the arms of the next round."""
+) -> tuple[int, float, int, PointerArray]:
+    """The arm to end with or −1; ln(1/p) so far, and the arm that raised it or −1; the next round.
+
+    As long as an arm has no outcome, a round has all arms.
+    """
     arms, bounds = np.empty((counts.size, 3)), np.empty((3, counts.size))
     at = levels(delta, counts.size - 1)
     for i in range(counts.size):
         renew(arms, i, counts[i], totals[i], at, model, bounds)
+    source = -1
     for i in range(counts.size):
         if i != control:
             here, base = arm_at(arms, i), arm_at(arms, control)
-            known = evidence(here, base, counts.size - 1, epsilon, known, model)
+            risen = evidence(here, base, counts.size - 1, epsilon, known, model)
+            if risen > known:
+                known, source = risen, i
     found = decide(bounds, epsilon, control)
-    chosen = np.flatnonzero(counts == 0)
-    if chosen.size == 0:
-        chosen = np.empty(counts.size + 4, np.int64)
-        n = choose(counts.size, found, epsilon, control, uniform, chosen)
-        chosen = chosen[:n]
-    return found[0], known, chosen
+    chosen = np.empty(counts.size + 4, np.int64)
+    everything = uniform or counts.min() == 0
+    n = choose(counts.size, found, epsilon, control, everything, chosen)
+    return found[0], known, source, chosen[:n]

@@ -70,6 +70,36 @@ def experiment_p_value(
     return running.update(statistics)
 
 
+def significant_arms(
+    statistics: Sequence[ArmStatistics],
+    level: float,
+    *,
+    reward: RewardModel,
+    epsilon: float = 0.0,
+    control: int = 0,
+) -> list[int]:
+    """The treatments whose own p-value (4.5), which pays for all of them, is at most `level`.
+
+    Examples
+    --------
+    >>> from labelwood.experiments.arms import Bernoulli
+    >>> old, new = ArmStatistics.of([0, 0, 0, 1] * 200), ArmStatistics.of([0, 1] * 400)
+    >>> significant_arms([old, new, old], 0.05, reward=Bernoulli())
+    [1]
+    """
+
+    def p_value(arm: int) -> float:
+        return arm_p_value(
+            statistics[arm],
+            statistics[control],
+            reward=reward,
+            epsilon=epsilon,
+            n_treatments=len(statistics) - 1,
+        )
+
+    return [arm for arm in range(len(statistics)) if arm != control and p_value(arm) <= level]
+
+
 class RunningPValue:
     """The always-valid p-value of an experiment: the smallest so far, seed 001, (4.6).
 
@@ -158,7 +188,8 @@ class Intervals(NamedTuple):
 def arm_interval(statistics: ArmStatistics, delta: float, *, reward: RewardModel) -> Interval:
     """Where the mean of one arm lies: wrong, ever, with probability at most δ.
 
-    Each side has half of δ. What the range of the rewards rules out is cut off.
+    With "lil" each side has half of δ; "beta" bounds both sides at once, so each has all of it.
+    What the range of the rewards rules out is cut off.
 
     Examples
     --------
@@ -169,7 +200,8 @@ def arm_interval(statistics: ArmStatistics, delta: float, *, reward: RewardModel
     """
     check_parameter("arm_interval", "delta", delta, DELTA)
     check_statistics(reward, statistics)
-    low, high = reward.lower(statistics, delta / 2), reward.upper(statistics, delta / 2)
+    side = delta if reward.bound == "beta" else delta / 2
+    low, high = reward.lower(statistics, side), reward.upper(statistics, side)
     return Interval(max(low, reward.low), min(high, reward.high))
 
 
@@ -187,7 +219,7 @@ def intervals(
     >>> old, new = ArmStatistics.of([0, 0, 0, 1] * 200), ArmStatistics.of([0, 1] * 400)
     >>> found = intervals([old, new], 0.05, reward=Bernoulli(bound="beta"))
     >>> [round(end, 2) for end in found.differences[1]]
-    [0.12, 0.38]
+    [0.12, 0.37]
     """
     check_parameter("intervals", "delta", delta, DELTA)
     if not 0 <= control < len(statistics):

@@ -6,11 +6,12 @@ What is assumed of the rewards is in `rewards`; its models can be had from here 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from numbers import Integral
+from numbers import Real as RealNumber
 from typing import Any
 
 import numpy as np
 
+from labelwood.core.params import Integer
 from labelwood.errors import DataError
 from labelwood.experiments.rewards import (
     LARGEST,
@@ -20,6 +21,7 @@ from labelwood.experiments.rewards import (
     SubGaussian,
     finite_reward,
     reward_model,
+    shown,
 )
 
 __all__ = [
@@ -31,6 +33,9 @@ __all__ = [
     "check_statistics",
     "reward_model",
 ]
+
+MOST = 10**12  # outcomes of an arm: beyond, the bounds lose digits that matter
+_EPSILON = 2.0**-52
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,22 +58,26 @@ class ArmStatistics:
     maximum: float = -math.inf
 
     def __post_init__(self) -> None:
-        if not isinstance(self.count, Integral) or not self._possible():
-            raise DataError(f"no rewards have these statistics: {self!r}")
+        values = [getattr(self, field.name) for field in fields(self)]
+        try:
+            plain = [float(value) for value in values if isinstance(value, RealNumber)]
+        except OverflowError:
+            plain = []
+        whole = Integer(low=0).accepts(self.count)
+        if not whole or len(plain) < len(values) or not _possible(*plain):
+            raise DataError(f"no rewards have these statistics: {shown(tuple(values))}")
+        self._set(check_count(int(self.count)), *plain[1:])
 
-    def _possible(self) -> bool:
-        if self.count == 0:
-            return (self.total, self.squares) == (0, 0) and self.minimum > self.maximum
-        least, most = self.count * self.minimum, self.count * self.maximum
-        rounding = 1e-9 * max(abs(least), abs(most))
-        return (
-            self.count > 0
-            and -LARGEST <= self.minimum <= self.maximum <= LARGEST
-            and least - rounding <= self.total <= most + rounding
-            and math.isfinite(self.squares)
-            # Squares of numbers near zero lose their digits, or are zero.
-            and self.total * self.total <= self.squares * self.count * (1 + 1e-9) + 1e-300
-        )
+    def _set(self, *values: float) -> None:
+        for field, value in zip(fields(self), values, strict=True):
+            object.__setattr__(self, field.name, value)
+
+    @classmethod
+    def _summed(cls, *values: float) -> "ArmStatistics":
+        """Of sums made here, which rounding may take beyond what is checked in those given."""
+        statistics = object.__new__(cls)
+        statistics._set(*values)
+        return statistics
 
     @classmethod
     def of(cls, rewards: Iterable[float]) -> "ArmStatistics":
@@ -77,7 +86,7 @@ class ArmStatistics:
         if values.size == 0:
             return cls()
         low, high = float(values.min()), float(values.max())
-        return cls(values.size, float(values.sum()), float(values @ values), low, high)
+        return cls._summed(values.size, float(values.sum()), float(values @ values), low, high)
 
     @property
     def mean(self) -> float:
@@ -96,8 +105,8 @@ class ArmStatistics:
         return self + ArmStatistics.of([reward])
 
     def __add__(self, other: "ArmStatistics") -> "ArmStatistics":
-        return ArmStatistics(
-            self.count + other.count,
+        return ArmStatistics._summed(
+            check_count(self.count + other.count),
             self.total + other.total,
             self.squares + other.squares,
             min(self.minimum, other.minimum),
@@ -108,10 +117,7 @@ class ArmStatistics:
         """For JSON, which has no infinities: without rewards, the count alone."""
         if self.count == 0:
             return {"count": 0}
-        return {
-            "count": int(self.count),
-            **{field.name: float(getattr(self, field.name)) for field in fields(self)[1:]},
-        }
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "ArmStatistics":
@@ -119,10 +125,37 @@ class ArmStatistics:
         if values == {"count": 0}:
             return cls()
         names = [field.name for field in fields(cls)]
-        numbers = all(isinstance(value, (int, float)) for value in values.values())
-        if sorted(values) != sorted(names) or not numbers:
-            raise DataError(f"statistics of an arm are numbers {', '.join(names)}. Got {values!r}.")
+        if (
+            not isinstance(values, Mapping)
+            or set(values) != set(names)
+            or not all(isinstance(value, (int, float)) for value in values.values())
+        ):
+            raise DataError(
+                f"statistics of an arm are numbers {', '.join(names)}. Got {shown(values)}."
+            )
         return cls(**values)
+
+
+def _possible(count: float, total: float, squares: float, minimum: float, maximum: float) -> bool:
+    """Whether some rewards have these statistics, up to the rounding of long sums."""
+    if count == 0:
+        return (total, squares, minimum, maximum) == (0, 0, math.inf, -math.inf)
+    rounding = 1e-9 + 4 * count * _EPSILON
+    slack = rounding * count * max(abs(minimum), abs(maximum))
+    return (
+        -LARGEST <= minimum <= maximum <= LARGEST
+        and count * minimum - slack <= total <= count * maximum + slack
+        and math.isfinite(squares)
+        # Squares of numbers near zero lose their digits, or are zero.
+        and total * total <= squares * count * (1 + rounding) + 1e-300
+    )
+
+
+def check_count(count: int) -> int:
+    """`count`, refused when it is more than the bounds can deal with."""
+    if count > MOST:
+        raise DataError(f"an arm has at most 10¹² outcomes. Got {shown(count)}.")
+    return count
 
 
 class Tally:
@@ -150,7 +183,7 @@ class Tally:
 
     def add_batch(self, arm: int, batch: ArmStatistics) -> None:
         """The statistics of some rewards, which have been checked."""
-        self.counts[arm] += batch.count
+        self.counts[arm] = check_count(self.counts[arm] + batch.count)
         self.totals[arm] += batch.total
         self._squares[arm] += batch.squares
         self._minima[arm] = min(self._minima[arm], batch.minimum)
@@ -160,7 +193,7 @@ class Tally:
     def statistics(self) -> tuple[ArmStatistics, ...]:
         """Those of each arm."""
         columns = (self.counts, self.totals, self._squares, self._minima, self._maxima)
-        return tuple(ArmStatistics(*values) for values in zip(*columns, strict=True))
+        return tuple(ArmStatistics._summed(*values) for values in zip(*columns, strict=True))
 
     def to_list(self) -> list[dict[str, Any]]:
         """The statistics of each arm, for JSON."""

@@ -1,12 +1,13 @@
 """Arms that have been handed out, and whose outcomes have yet to come back."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from labelwood.core.params import Integer
 from labelwood.errors import DataError
+from labelwood.experiments.rewards import shown
 
 
 class Assignment(NamedTuple):
@@ -14,6 +15,9 @@ class Assignment(NamedTuple):
 
     id: int
     arm: int
+
+
+Given: TypeAlias = int | Assignment | Iterable[int | Assignment]
 
 
 class Assignments:
@@ -37,6 +41,8 @@ class Assignments:
         self.seed = seed
         self.pending: dict[int, int] = {}
         """The arm of each assignment without outcome."""
+        self.arms: set[int] = set()
+        """The arms that were ever handed out."""
         self.n_handed_out = 0
         self._n_rounds = 0
         self._queue: list[int] = []
@@ -49,31 +55,50 @@ class Assignments:
             self._n_rounds += 1
         assignment = Assignment(self.n_handed_out, self._queue.pop())
         self.pending[assignment.id] = assignment.arm
+        self.arms.add(assignment.arm)
         self.n_handed_out += 1
         return assignment
 
-    def hand_in(self, arm: int, assignment: int | Sequence[int], n: int = 1) -> None:
+    def hand_in(self, arm: int, assignment: Given, n: int = 1) -> None:
         """Strike off `n` assignments of `arm`: all of them, or none when one cannot be."""
-        ids = list(assignment) if isinstance(assignment, Sequence) else [assignment]
+        ids = self._open(assignment)
         if len(ids) != n:
             raise DataError(f"{n} outcomes came back for {len(ids)} assignments")
         for one in ids:
-            if not Integer(low=0, high=self.n_handed_out - 1).accepts(one):
-                raise DataError(f"assignment {one!r} was never handed out")
-            if one not in self.pending:
-                raise DataError(f"the outcome of assignment {one} has been handed in already")
             if self.pending[one] != arm:
                 raise DataError(f"assignment {one} is of arm {self.pending[one]}, not of {arm}")
-        if len(set(ids)) < len(ids):
-            raise DataError(f"an assignment is handed in twice in one batch: {ids}")
         for one in ids:
             del self.pending[one]
+
+    def forget(self, assignment: Given) -> None:
+        """Strike off assignments whose outcome will never come: all of them, or none."""
+        for one in self._open(assignment):
+            del self.pending[one]
+
+    def _open(self, assignment: Given) -> list[int]:
+        """The numbers of assignments, each of which must wait for its outcome."""
+        ids = []
+        for one in _several(assignment):
+            number = one.id if isinstance(one, Assignment) else one
+            if not Integer(low=0, high=self.n_handed_out - 1).accepts(number):
+                raise DataError(f"assignment {shown(number)} was never handed out")
+            if number not in self.pending:
+                raise DataError(
+                    f"the outcome of assignment {number} has been handed in already, or given up"
+                )
+            if isinstance(one, Assignment) and one.arm != self.pending[number]:
+                raise DataError(f"assignment {number} is of arm {self.pending[number]}: {one!r}")
+            ids.append(int(number))
+        if len(set(ids)) < len(ids):
+            raise DataError(f"an assignment is handed in twice in one batch: {ids}")
+        return ids
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, for JSON."""
         return {
             "seed": self.seed,
             "pending": [[one, arm] for one, arm in self.pending.items()],
+            "arms": sorted(self.arms),
             "n_handed_out": self.n_handed_out,
             "n_rounds": self._n_rounds,
             "queue": list(self._queue),
@@ -82,14 +107,28 @@ class Assignments:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], n_arms: int) -> "Assignments":
         """The inverse of `to_dict`."""
-        assignments = cls(int(values["seed"]))
-        assignments.pending = {int(one): int(arm) for one, arm in values["pending"]}
-        assignments.n_handed_out = int(values["n_handed_out"])
-        assignments._n_rounds = int(values["n_rounds"])
-        assignments._queue = [int(arm) for arm in values["queue"]]
-        arms = {*assignments.pending.values(), *assignments._queue}
-        if not arms <= set(range(n_arms)):
+        numbers = [values[name] for name in ("seed", "n_handed_out", "n_rounds")]
+        pending, arms, queue = (list(values[name]) for name in ("pending", "arms", "queue"))
+        if not all(Integer(low=0).accepts(one) for one in numbers):
+            raise DataError(f"the stored assignments have no right numbers: {shown(numbers)}")
+        assignments = cls(numbers[0])
+        assignments.n_handed_out, assignments._n_rounds = numbers[1:]
+        assignments.pending = dict(pending)
+        assignments.arms = {*arms, *assignments.pending.values()}
+        assignments._queue = queue
+        known, handed = Integer(low=0, high=n_arms - 1), Integer(low=0, high=numbers[1] - 1)
+        if not all(known.accepts(arm) for arm in (*assignments.arms, *queue)):
             raise DataError(f"the stored assignments have arms beyond the {n_arms} that there are")
-        if any(not 0 <= one < assignments.n_handed_out for one in assignments.pending):
+        if not all(handed.accepts(one) for one in assignments.pending):
             raise DataError("the stored assignments wait for outcomes of some never handed out")
+        if len(assignments.pending) < len(pending):
+            raise DataError("the stored assignments wait for an outcome twice")
         return assignments
+
+
+def _several(assignment: Given) -> list[Any]:
+    if isinstance(assignment, np.ndarray):
+        return list(assignment.ravel())
+    if isinstance(assignment, Assignment | str) or not isinstance(assignment, Iterable):
+        return [assignment]
+    return list(assignment)

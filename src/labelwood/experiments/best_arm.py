@@ -1,20 +1,21 @@
 """One experiment: the best of several arms against a control, seed 001, Algorithm 1."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
 from labelwood.core import params
 from labelwood.core.random import RandomState, seed_sequence
-from labelwood.errors import DataError, LabelwoodError
-from labelwood.experiments.always_valid import Intervals, intervals
-from labelwood.experiments.arms import ArmStatistics, Tally, check_statistics
-from labelwood.experiments.assignments import Assignment, Assignments
-from labelwood.experiments.rewards import DELTA, Bernoulli, RewardModel, reward_model
+from labelwood.errors import DataError
+from labelwood.experiments.always_valid import Intervals, intervals, significant_arms
+from labelwood.experiments.arms import ArmStatistics, Tally, check_count, check_statistics
+from labelwood.experiments.assignments import Assignment, Assignments, Given
+from labelwood.experiments.rewards import DELTA, Bernoulli, RewardModel
 
-_UNDECIDED = -1
+UNDECIDED, CLOSED = -1, -2
+_HOW = {UNDECIDED: "limit reached, undecided", CLOSED: "closed by hand"}
 
 
 class BestArmExperiment:
@@ -30,7 +31,9 @@ class BestArmExperiment:
         Treatments and control, K + 1.
     delta : float
         A treatment wins, though none is more than ε better than the control, with probability
-        at most δ. With ε = 0, any wrong arm wins with probability at most δ.
+        at most δ. With ε = 0, the experiment ends with a wrong arm, whichever, with probability
+        at most δ; with ε > 0 it ends with a right one with probability 1 − 3δ/2 (see
+        docs/experiments.md).
     epsilon : float
         A winner is more than ε better than the control, and at most ε below the best arm.
         With ε = 0 and several best arms only `max_samples` ends the experiment.
@@ -38,7 +41,7 @@ class BestArmExperiment:
         What rewards can be, and which bounds are used; `Bernoulli()` unless given.
     max_samples : int, optional
         With this many outcomes the experiment stops, undecided. A batch is never split, so the
-        last one may go beyond.
+        last one may go beyond. Assignments are handed out up to here, those on their way counted.
     policy : {"best_arm", "uniform"}
         Whether a round has the few arms that matter now, or all of them (A/B/n).
     control : int
@@ -107,15 +110,17 @@ class BestArmExperiment:
         params.check_parameter(name, "control", control, params.Integer(high=n_arms - 1))
         params.check_parameter(name, "random_state", random_state, params.RANDOM_STATE)
         self.n_arms, self.control = int(n_arms), int(control)  # from NumPy's kind, for JSON
+        self.delta, self.epsilon = float(delta), float(epsilon)
         self.max_samples = None if max_samples is None else int(max_samples)
         seed = int(seed_sequence(random_state).generate_state(1, np.uint64)[0])
         self._assignments = Assignments(seed)
-        self._tally = Tally(n_arms)
-        self._late = Tally(n_arms)
+        self._tally = Tally(self.n_arms)
+        self._late = Tally(self.n_arms)
         self._n_samples = 0
-        self._limit = math.inf if max_samples is None else max_samples
-        self._ended_with: int | None = None  # an arm, or that it is undecided
+        self._limit = math.inf if self.max_samples is None else self.max_samples
+        self._ended_with: int | None = None  # an arm, or why without one
         self._evidence = 0.0  # ln(1/p)
+        self._evident: int | None = None  # the arm whose p-value was the smallest
         self._looked_at = -1  # n_samples at the last look
         self._next_arms: list[int] = []
 
@@ -146,14 +151,15 @@ class BestArmExperiment:
 
     @property
     def status(self) -> str:
-        """Either "running" or how it "stopped: winner 2", "control", "limit reached, undecided"."""
-        if not self.stopped:
+        """Either "running" or how it stopped.
+
+        That is "stopped: winner 2", "control", "limit reached, undecided" or "closed by hand".
+        """
+        self._look()
+        if self._ended_with is None:
             return "running"
-        if self._ended_with == _UNDECIDED:
-            return "stopped: limit reached, undecided"
-        if self._ended_with == self.control:
-            return "stopped: control"
-        return f"stopped: winner {self._ended_with}"
+        how = "control" if self._ended_with == self.control else f"winner {self._ended_with}"
+        return f"stopped: {_HOW.get(self._ended_with, how)}"
 
     @property
     def stopped(self) -> bool:
@@ -165,7 +171,23 @@ class BestArmExperiment:
     def winner(self) -> int | None:
         """The treatment that has won; None for the control, without a decision, or before one."""
         self._look()
-        return None if self._ended_with in (_UNDECIDED, self.control) else self._ended_with
+        return None if self._ended_with in (*_HOW, self.control) else self._ended_with
+
+    @property
+    def evident_arm(self) -> int | None:
+        """The treatment to which the p-value is due: the evidence is for it, if for any.
+
+        Of the treatments whose own p-value (4.5) is at most δ now, that of the highest mean; if
+        there is none, the one whose p-value was the smallest at any look.
+        """
+        self._look()
+        if self.winner is not None:
+            return self.winner
+        arms = self.statistics
+        found = significant_arms(
+            arms, self.delta, reward=self.reward, epsilon=self.epsilon, control=self.control
+        )
+        return max(found, key=lambda arm: arms[arm].mean, default=self._evident)
 
     @property
     def p_value(self) -> float:
@@ -185,10 +207,16 @@ class BestArmExperiment:
     def next_arms(self) -> list[int]:
         """The arms to pull now, once each; none after the stop.
 
-        Arms without any outcome come first, then the policy's. The answer stays the same until
-        something is recorded.
+        Arms that were neither assigned nor have an outcome come first, then the policy's. While
+        arms that were assigned have no outcome yet, all of them share. The answer stays the same
+        until something is recorded or assigned.
         """
         self._look()
+        counts = self._tally.counts
+        if self._next_arms and self.policy == "best_arm" and 0 in counts:
+            begun = self._assignments.arms
+            fresh = [arm for arm in range(self.n_arms) if not counts[arm] and arm not in begun]
+            return fresh or list(self._next_arms)
         return list(self._next_arms)
 
     def allocation(self) -> list[float]:
@@ -205,36 +233,50 @@ class BestArmExperiment:
     def assign(self, n: int = 1) -> list[Assignment]:
         """Hand out arms to `n` subjects whose outcomes will be recorded later.
 
-        Rounds of `next_arms`, each in random order, follow one another. After the stop there is
-        nothing to hand out, and the list is empty.
+        Rounds of `next_arms`, each in random order, follow one another. There are fewer than `n`
+        when more would go beyond `max_samples`, those on their way counted (`forget` the lost
+        ones), and none after the stop.
         """
         params.check_parameter("assign", "n", n, params.Integer(low=1))
         arms = self.next_arms()
-        return [self._assignments.hand_out(arms) for _ in range(n)] if arms else []
+        left = min(n, self._limit - self._n_samples - self.n_pending)
+        return [self._assignments.hand_out(arms) for _ in range(int(left))] if arms else []
+
+    def forget(self, assignment: Given) -> None:
+        """Give up assignments whose outcome will never come, so that nobody waits for it.
+
+        Whether an outcome is lost must not depend on what it is, or nothing holds.
+        """
+        self._assignments.forget(assignment)
+
+    def close(self) -> None:
+        """Stop by hand. What comes back later is `late`; after a stop nothing changes."""
+        if not self.stopped:
+            self._ended_with, self._next_arms = CLOSED, []
 
     def record(
         self,
         arm: int,
         reward: float | ArmStatistics,
         *,
-        assignment: int | Sequence[int] | None = None,
+        assignment: Given | None = None,
     ) -> None:
         """Take in an outcome of `arm`, or the statistics of a batch of them.
 
-        `assignment` is the number under which it was handed out; for a batch, all the numbers.
+        `assignment` is what `assign` gave, or its number; for a batch, all of them.
         When anything is wrong, nothing is changed.
         """
         if type(arm) is not int or not 0 <= arm < self.n_arms:
             self._check_arm(arm)
+        counts = self._ended_with is None
+        tally = self._tally if counts else self._late
         if isinstance(reward, ArmStatistics):
             check_statistics(self.reward, reward)
-            n = reward.count
+            n = check_count(tally.counts[arm] + reward.count) - tally.counts[arm]
         else:
             reward, n = self.reward.check(reward), 1
         if assignment is not None:
             self._assignments.hand_in(arm, assignment, n)
-        counts = self._ended_with is None
-        tally = self._tally if counts else self._late
         if isinstance(reward, ArmStatistics):
             tally.add_batch(arm, reward)
         else:
@@ -252,60 +294,42 @@ class BestArmExperiment:
         """Apply the rule to all that is recorded, unless that has been done."""
         if self._ended_with is not None or self._looked_at == self._n_samples:
             return
+        output, self._evidence, evident, arms = self._apply_rule()
+        self._evident = evident if evident >= 0 else self._evident
+        self._looked_at = self._n_samples
+        if output >= 0 or self._n_samples >= self._limit:
+            self._ended_with = output if output >= 0 else UNDECIDED
+        self._next_arms = arms if self._ended_with is None else []
+
+    def _apply_rule(self) -> tuple[int, float, int, list[int]]:
+        """What the kernel `look` says of what is recorded."""
         from labelwood.experiments._best_arm_kernels import look
 
-        output, self._evidence, arms = look(
+        output, evidence, evident, arms = look(
             np.array(self._tally.counts, np.float64),
             np.array(self._tally.totals),
-            float(self.delta),
-            float(self.epsilon),
-            int(self.control),
+            self.delta,
+            self.epsilon,
+            self.control,
             self.policy == "uniform",
             self._evidence,
             self.reward.for_kernels(),
         )
-        self._looked_at = self._n_samples
-        if output >= 0 or self._n_samples >= self._limit:
-            self._ended_with = int(output) if output >= 0 else _UNDECIDED
-        self._next_arms = arms.tolist() if self._ended_with is None else []
+        return int(output), evidence, int(evident), arms.tolist()
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, for JSON. It does not look, and so decides nothing."""
-        return {
-            "format": 1,
-            **{name: getattr(self, name) for name in self._constraints if name != "reward"},
-            "reward": self.reward.to_dict(),
-            "statistics": self._tally.to_list(),
-            "late": self._late.to_list(),
-            "assignments": self._assignments.to_dict(),
-            "ended_with": self._ended_with,
-            "evidence": self._evidence,
-        }
+        from labelwood.experiments.best_arm_state import state_of
+
+        return state_of(self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "BestArmExperiment":
-        """The inverse of `to_dict`: the experiment goes on as if nothing had happened."""
-        if values.get("format") != 1:
-            raise DataError(f"not an experiment of format 1: format {values.get('format')!r}")
-        try:
-            return cls._restored(values)
-        except LabelwoodError:
-            raise
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise DataError(f"the stored experiment is damaged: {error!r}") from None
+        """The inverse of `to_dict`: the experiment goes on as if nothing had happened.
 
-    @classmethod
-    def _restored(cls, values: Mapping[str, Any]) -> "BestArmExperiment":
-        parameters = {name: values[name] for name in cls._constraints}
-        experiment = cls(**{**parameters, "reward": reward_model(values["reward"])})
-        n_arms, model = experiment.n_arms, experiment.reward
-        experiment._tally = Tally.from_list(values["statistics"], n_arms, model)
-        experiment._late = Tally.from_list(values["late"], n_arms, model)
-        experiment._n_samples = sum(experiment._tally.counts)
-        experiment._assignments = Assignments.from_dict(values["assignments"], n_arms)
-        ends = (params.Integer(low=_UNDECIDED, high=n_arms - 1), None)
-        params.check_parameter(cls.__name__, "ended_with", values["ended_with"], ends)
-        params.check_parameter(cls.__name__, "evidence", values["evidence"], params.Real(low=0))
-        experiment._ended_with = values["ended_with"]
-        experiment._evidence = float(values["evidence"])
-        return experiment
+        An end that does not follow from the outcomes is refused. `evidence`, the logarithm of
+        the smallest p-value so far, is trusted, as the outcomes at that time are not kept.
+        """
+        from labelwood.experiments.best_arm_state import restore
+
+        return restore(cls, values)

@@ -8,11 +8,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from labelwood.data.readers.files import read_source, without_compression, writing
 from labelwood.errors import DataError, LabelwoodError
 from labelwood.experiments.ledger_csv import from_csv, to_csv
 from labelwood.experiments.ledger_entry import Entry, read_json
 from labelwood.experiments.online_fdr import online_fdr
 from labelwood.experiments.online_fdr_procedure import OnlineProcedure
+from labelwood.experiments.states import reading
 
 FORMAT, VERSION = "labelwood ledger", 1
 
@@ -127,7 +129,8 @@ class Ledger:
         """Recompute all levels, wealths and decisions from the p-values and the parameters.
 
         Numbers may differ by one part in 10⁹, as sums are rounded differently elsewhere. Whether
-        the p-values are those of the experiments cannot be seen from a ledger.
+        the p-values are those of the experiments, and whether there were more entries at the
+        end, cannot be seen from a ledger.
         """
         found = len(self), self.n_discoveries
         procedure = self.start()
@@ -146,6 +149,11 @@ class Ledger:
     @classmethod
     def from_dict(cls, content: object, source: str = "ledger") -> "Ledger":
         """The inverse of `to_dict`; `source` names it in messages."""
+        with reading("ledger"):
+            return cls._from_dict(content, source)
+
+    @classmethod
+    def _from_dict(cls, content: object, source: str) -> "Ledger":
         if not isinstance(content, Mapping) or content.get("format") != FORMAT:
             raise DataError(f"{source} is not a ledger of labelwood")
         if content.get("version") != VERSION:
@@ -182,17 +190,21 @@ class Ledger:
         return cls._assemble(head, rows, source)
 
     def write(self, path: str | Path) -> None:
-        """Write a file, as a table if its name ends in .csv, otherwise as JSON."""
-        text = self.to_csv() if Path(path).suffix.lower() == ".csv" else self.to_json()
-        Path(path).write_text(text, encoding="utf-8", newline="")
+        """Write a file, as a table if its name ends in .csv, otherwise as JSON.
+
+        A file that was there is replaced once all is written. ``.gz`` and ``.xz`` compress.
+        """
+        table = without_compression(path).suffix.lower() == ".csv"
+        raw = (self.to_csv() if table else self.to_json()).encode("utf-8")
+        with writing(path) as file:
+            file.write(raw)
 
     @classmethod
     def read(cls, path: str | Path) -> "Ledger":
         """Read a file that `write` wrote; the first character tells JSON from a table."""
+        source = read_source(path)
         try:
-            # newline="" as a line break in a quoted name is part of it.
-            with open(path, encoding="utf-8-sig", newline="") as file:
-                text = file.read()
+            text = source.data.decode("utf-8")
         except UnicodeDecodeError as error:
             raise DataError(f"{path} is not text in UTF-8: {error}") from None
         from_text = cls.from_json if text.lstrip()[:1] in ("{", "[") else cls.from_csv
@@ -227,9 +239,30 @@ def _recompute(procedure: OnlineProcedure, entry: Entry) -> Iterator[tuple[str, 
     discovery = procedure.record(entry.compared_p_value)
     yield "discovery", discovery
     yield "wealth_after", procedure.wealth
-    # Several arms may share the highest estimate; any of them can be the winner.
-    fits = discovery and entry.winner in entry.leaders
-    yield "winner", entry.winner if fits else (entry.leaders[0] if discovery else None)
+    arm = entry.winner
+    fits = arm is not None and arm != entry.control and entry.n_samples[arm] > 0
+    yield "winner", (arm if fits else entry.leaders[0]) if discovery else None
+    yield "reason", _reason(entry)
+
+
+def _reason(entry: Entry) -> str:
+    """The reason of an entry whose decision is right, or what it can be instead.
+
+    A winner has the highest mean and is a discovery. Where the control was found best, no mean
+    is more than ε above its.
+    """
+    if entry.reason.startswith("stopped: winner "):
+        if not entry.discovery:
+            return "an end without a winner"
+        if entry.winner not in entry.leaders:
+            return f"an end without a verdict for arm {entry.winner}"
+        return f"stopped: winner {entry.winner}"
+    base = entry.estimates[entry.control]
+    if entry.reason == "stopped: control" and (
+        base is None or any(one is None or one > base + entry.epsilon for one in entry.estimates)
+    ):
+        return "an end without a verdict for the control"
+    return entry.reason
 
 
 def _same(recorded: object, expected: object) -> bool:

@@ -4,13 +4,16 @@ import csv
 import io
 import json
 import reprlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields
+from threading import Lock
 from typing import Any
 
 from labelwood.errors import DataError
 from labelwood.experiments.ledger_entry import Entry, read_json
 
+_LOCK = Lock()
 _HEAD = ("procedure", "alpha", "options")
 _COLUMNS = (*_HEAD, *(field.name for field in fields(Entry)))
 _TEXTS = ("procedure", "name", "reason", "policy")
@@ -20,7 +23,8 @@ _LISTS = ("n_samples", "estimates")
 def to_csv(head: Mapping[str, Any], entries: Iterable[Entry]) -> str:
     """The rows of a ledger whose procedure, α and options are `head`."""
     text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
+    # Only what is in the line's end is quoted, and a name may hold a carriage return alone.
+    writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(_COLUMNS)
     for entry in entries:
         values = {**{name: head[name] for name in _HEAD}, **entry.to_dict()}
@@ -30,7 +34,8 @@ def to_csv(head: Mapping[str, Any], entries: Iterable[Entry]) -> str:
 
 def from_csv(text: str, source: str) -> tuple[dict[str, Any], list[tuple[str, dict[str, Any]]]]:
     """Procedure, α and options; and for each row its place and its values, unchecked."""
-    rows = _rows(text, source)
+    with _long_fields(len(text)):
+        rows = _rows(text, source)
     if not rows:
         raise DataError(f"{source} has no entries, so nothing tells the procedure; use JSON")
     head = {name: rows[0][1][name] for name in _HEAD}
@@ -39,6 +44,18 @@ def from_csv(text: str, source: str) -> tuple[dict[str, Any], list[tuple[str, di
             if values.pop(name) != head[name]:
                 raise DataError(f"{place}: {name} is not that of the first entry")
     return head, rows
+
+
+@contextmanager
+def _long_fields(length: int) -> Iterator[None]:
+    """Let `csv`, whose limit is one for the whole process, read fields of this length."""
+    with _LOCK:
+        before = csv.field_size_limit()
+        csv.field_size_limit(max(before, length))
+        try:
+            yield
+        finally:
+            csv.field_size_limit(before)
 
 
 def _rows(text: str, source: str) -> list[tuple[str, dict[str, Any]]]:

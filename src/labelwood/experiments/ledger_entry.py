@@ -2,13 +2,15 @@
 
 import json
 import math
-import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+import numpy as np
+
 from labelwood.core.params import Boolean, Constraint, Integer, OneOf, Real
 from labelwood.errors import DataError
+from labelwood.experiments.rewards import shown
 
 _SHARE = Real(low=0, high=1)
 _WEALTH = (Real(low=0), None)
@@ -82,17 +84,16 @@ class Entry:
 
     def __post_init__(self) -> None:
         for name in _TEXTS:
-            if not isinstance(getattr(self, name), str):
-                raise DataError(f"{name} must be text. Got {reprlib.repr(getattr(self, name))}.")
+            check_text(name, getattr(self, name))
         for name, allowed in _FIELDS.items():
-            _check(name, getattr(self, name), allowed)
+            object.__setattr__(self, name, _plain(name, getattr(self, name), allowed))
         for name, allowed in _OF_EACH_ARM.items():
             values = getattr(self, name)
+            values = values.tolist() if isinstance(values, np.ndarray) else values
             if not isinstance(values, Sequence) or isinstance(values, str):
-                raise DataError(f"{name} must be a list. Got {reprlib.repr(values)}.")
-            for value in values:
-                _check(name, value, allowed)
-            object.__setattr__(self, name, tuple(values))
+                raise DataError(f"{name} must be a list. Got {shown(values)}.")
+            plain = tuple(_plain(name, value, allowed) for value in values)
+            object.__setattr__(self, name, plain)
         self._check_arms()
 
     def _check_arms(self) -> None:
@@ -129,14 +130,14 @@ class Entry:
     def from_dict(cls, values: object) -> "Entry":
         """The inverse of `to_dict`."""
         if not isinstance(values, Mapping):
-            raise DataError(f"an entry has named values. Got {reprlib.repr(values)}.")
+            raise DataError(f"an entry has named values. Got {shown(values)}.")
         names = [field.name for field in fields(cls)]
         for name in names:
             if name not in values:
                 raise DataError(f"{name} is missing")
         for name in values:
             if name not in names:
-                raise DataError(f"{reprlib.repr(name)} is unknown; an entry has {', '.join(names)}")
+                raise DataError(f"{shown(name)} is unknown; an entry has {', '.join(names)}")
         return cls(**values)
 
 
@@ -169,8 +170,26 @@ def leading_arms(estimates: Sequence[float | None], control: int) -> tuple[int, 
     return (control,) if control in leaders or not leaders else leaders
 
 
-def _check(name: str, value: object, allowed: tuple[Constraint | None, ...]) -> None:
-    if any(value is None if one is None else one.accepts(value) for one in allowed):
-        return
+def check_text(name: str, value: object) -> None:
+    """Refuse what is no text, or has half a character, which no file can hold."""
+    if not isinstance(value, str):
+        raise DataError(f"{name} must be text. Got {shown(value)}.")
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        raise DataError(
+            f"{name} has a lone surrogate, which UTF-8 cannot hold. Got {value!a}."
+        ) from None
+
+
+def _plain(name: str, value: Any, allowed: tuple[Constraint | None, ...]) -> Any:
+    """`value` as a plain number, whatever its kind, for JSON; refused unless it is allowed."""
+    for one in allowed:
+        if one is None:
+            if value is None:
+                return None
+        elif one.accepts(value):
+            kind = {Integer: int, Real: float}.get(type(one))
+            return value if kind is None else kind(value)
     words = " or ".join("nothing" if one is None else str(one) for one in allowed)
-    raise DataError(f"{name} must be {words}. Got {reprlib.repr(value)}.")
+    raise DataError(f"{name} must be {words}. Got {shown(value)}.")

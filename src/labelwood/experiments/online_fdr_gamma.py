@@ -74,6 +74,7 @@ class LogGamma(Gamma):
 
     def __post_init__(self) -> None:
         check_parameter("LogGamma", "scale", self.scale, (Real(above=0), None))
+        _make_plain(self, "scale")
         self._check_total()
 
     @property
@@ -85,6 +86,13 @@ class LogGamma(Gamma):
         """γ_1 … γ_n."""
         scale = 1 / _log_sum() if self.scale is None else self.scale
         return scale * _log_terms(n)
+
+
+def _make_plain(gamma: Gamma, *names: str) -> None:
+    """Numbers of NumPy as Python's, for JSON."""
+    for name in names:
+        value = getattr(gamma, name)
+        object.__setattr__(gamma, name, None if value is None else float(value))
 
 
 def _log_terms(n: int) -> DoubleArray:
@@ -132,6 +140,7 @@ class PowerGamma(Gamma):
     def __post_init__(self) -> None:
         check_parameter("PowerGamma", "exponent", self.exponent, Real(above=1))
         check_parameter("PowerGamma", "scale", self.scale, (Real(above=0), None))
+        _make_plain(self, "exponent", "scale")
         self._check_total()
 
     @property

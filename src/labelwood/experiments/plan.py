@@ -10,12 +10,13 @@ from numpy.typing import ArrayLike
 from labelwood.core import params
 from labelwood.core.random import RandomState
 from labelwood.core.types import DoubleArray
-from labelwood.errors import ParameterError
-from labelwood.experiments.rewards import DELTA, Bernoulli, RewardModel
-from labelwood.experiments.simulate import Setting, simulate
+from labelwood.errors import DataError, ParameterError
+from labelwood.experiments.rewards import DELTA, Bernoulli, RewardModel, shown
+from labelwood.experiments.simulate import MOST_SAMPLES, Setting, numbers, simulate
 
 _LIMIT = 100  # times the theoretical complexity; the samples are 8 to 18 times it
 _ROUNDS = 100  # batches that an average arm gets, about
+_LARGEST_RATIO = 1e150  # whose square is finite
 
 
 def effective_gaps(means: ArrayLike, *, epsilon: float = 0.0, control: int = 0) -> DoubleArray:
@@ -29,8 +30,12 @@ def effective_gaps(means: ArrayLike, *, epsilon: float = 0.0, control: int = 0) 
     >>> effective_gaps([0.0, 0.5, 1.0]).tolist()
     [1.0, 0.5, 0.5]
     """
-    mu = np.asarray(means, np.float64)
+    mu = numbers(means)
+    if mu.ndim != 1 or mu.size < 2 or not np.isfinite(mu).all():
+        raise DataError(f"a finite mean for each of at least 2 arms is wanted. Got {shown(means)}.")
     params.check_parameter("effective_gaps", "epsilon", epsilon, params.Real(low=0))
+    arms = params.Integer(low=0, high=mu.size - 1)
+    params.check_parameter("effective_gaps", "control", control, arms)
     ahead = np.delete(mu, control).max() - (mu[control] + epsilon)
     if ahead < 0:  # (a): no treatment is better by ε
         gaps = mu[control] + epsilon - mu
@@ -63,11 +68,22 @@ def sample_complexity(
     >>> round(sample_complexity([0.0, 0.0, 1.0], 0.05), 1)
     11.9
     """
+    params.check_parameter("sample_complexity", "delta", delta, DELTA)
+    params.check_parameter("sample_complexity", "sigma", sigma, params.Real(low=0))
     gaps = effective_gaps(means, epsilon=epsilon, control=control)
-    if gaps.min() <= 0:
+    if gaps.min() <= 0 or sigma / gaps.min() > _LARGEST_RATIO:
         return math.inf
     inverse = (sigma / gaps) ** 2
     return float(inverse @ np.log((gaps.size - 1) * np.log(math.e + inverse) / delta))
+
+
+_CONSTRAINTS: params.Constraints = {
+    "n_arms": params.Integer(low=2),
+    "delta": DELTA,
+    "reward": params.Instance("RewardModel"),
+    "epsilon": params.Real(low=0),
+    "baseline": (params.Real(), None),
+}
 
 
 @dataclass(frozen=True)
@@ -104,7 +120,8 @@ def plan(
     """How many samples are needed for so many arms, a gap and a level.
 
     One treatment is better than the control by `gap`, and all others equal the control. Arms
-    are pulled in batches of about a hundredth of what each needs, which costs up to a per cent.
+    are pulled in batches of about a hundredth of what each needs, which costs a few per cent at
+    most.
 
     Parameters
     ----------
@@ -135,13 +152,19 @@ def plan(
     beta 3900.0 0.0
     """
     model = Bernoulli() if reward is None else reward
-    params.check_parameter("plan", "n_arms", n_arms, params.Integer(low=2))
-    params.check_parameter("plan", "delta", delta, DELTA)
-    params.check_parameter("plan", "gap", gap, params.Real(above=epsilon))
+    for (name, constraint), value in zip(
+        _CONSTRAINTS.items(), (n_arms, delta, model, epsilon, baseline), strict=True
+    ):
+        params.check_parameter("plan", name, value, constraint)
+    for q in quantiles:
+        params.check_parameter("plan", "quantiles", q, params.Real(low=0, high=1))
+    params.check_parameter("plan", "gap", gap, params.Real(above=float(epsilon)))
     means = _means(n_arms, gap, baseline, model)
     expected = sample_complexity(means, delta, sigma=model.sigma, epsilon=epsilon)
+    if _LIMIT * expected > MOST_SAMPLES:
+        raise ParameterError(f"a gap of {gap:g} needs more samples than can be simulated")
     limit = math.ceil(_LIMIT * expected) if max_samples is None else max_samples
-    batch = max(1, int(expected / (n_arms * _ROUNDS)))
+    batch = max(1, int(expected * _relative_variance(means, model) / (n_arms * _ROUNDS)))
     setting = Setting(limit, reward=model, epsilon=epsilon, policy=policy, batch=batch)
     done = simulate(means, delta, setting, runs=runs, random_state=random_state, n_jobs=n_jobs)
     ended = done.ended_with
@@ -154,6 +177,14 @@ def plan(
         max_samples=limit,
         runs=runs,
     )
+
+
+def _relative_variance(means: DoubleArray, model: RewardModel) -> float:
+    """The rewards' variance over σ², when the bound makes use of it being smaller."""
+    if model.bound != "beta":
+        return 1.0
+    variances = (means - model.low) * (model.high - means)
+    return float((variances[0] + variances[-1]) / 2 / model.sigma**2)
 
 
 def _means(n_arms: int, gap: float, baseline: float | None, model: RewardModel) -> DoubleArray:

@@ -15,7 +15,7 @@ import numpy as np
 
 from labelwood.core.params import Integer, OneOf, Real, check_parameter, check_parameters
 from labelwood.core.types import DoubleArray
-from labelwood.errors import DataError
+from labelwood.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     from labelwood.experiments.arms import ArmStatistics
@@ -24,14 +24,26 @@ LARGEST = 1e150  # of a reward: squares stay finite
 DELTA = Real(above=0, below=1)
 
 
+def shown(value: object) -> str:
+    """`value` for a message: on one line, shortened, and though it be an int of many digits."""
+    try:
+        text = repr(value)
+    except ValueError:  # of an int with more digits than Python writes
+        return "a number of thousands of digits"
+    return text if len(text) <= 200 else f"{text[:200]}…"
+
+
 def finite_reward(reward: object) -> float:
     """`reward` as a float; refused unless it is a finite number."""
     # The exact types first: asking an abstract class takes longer than all the rest.
     if type(reward) in (int, float, bool) or isinstance(reward, (RealNumber, np.bool_)):
-        value = float(reward)  # type: ignore[arg-type]
+        try:
+            value = float(reward)  # type: ignore[arg-type]
+        except OverflowError:  # an int beyond any float
+            value = math.inf
         if -LARGEST <= value <= LARGEST:
             return value
-    raise DataError(f"a reward must be a finite number. Got {reward!r} instead.")
+    raise DataError(f"a reward must be a finite number. Got {shown(reward)} instead.")
 
 
 class RewardModel:
@@ -136,6 +148,7 @@ class SubGaussian(RewardModel):
 
     def __post_init__(self) -> None:
         check_parameters(self, {"sigma": Real(above=0)})
+        object.__setattr__(self, "sigma", float(self.sigma))
 
 
 @dataclass(frozen=True)
@@ -161,7 +174,9 @@ class Bounded(RewardModel):
     def __post_init__(self) -> None:
         ends = Real(low=-LARGEST, high=LARGEST)
         check_parameters(self, {"low": ends, "high": ends, "bound": OneOf("lil", "beta")})
-        check_parameter(type(self).__name__, "high", self.high, Real(above=self.low))
+        check_parameter(type(self).__name__, "high", self.high, Real(above=float(self.low)))
+        object.__setattr__(self, "low", float(self.low))
+        object.__setattr__(self, "high", float(self.high))
 
     @property
     def sigma(self) -> float:
@@ -212,13 +227,14 @@ def reward_model(values: Mapping[str, Any]) -> RewardModel:
     Examples
     --------
     >>> reward_model({"name": "bounded", "low": 0, "high": 5})
-    Bounded(low=0, high=5, bound='lil')
+    Bounded(low=0.0, high=5.0, bound='lil')
     """
-    parameters = dict(values)
-    name = parameters.pop("name", None)
-    if name not in _MODELS:
-        raise DataError(f"a reward model is one of {', '.join(_MODELS)}. Got {name!r} instead.")
+    name = values.get("name") if isinstance(values, Mapping) else values
+    if not isinstance(name, str) or name not in _MODELS:
+        known = ", ".join(_MODELS)
+        raise DataError(f"a reward model is one of {known}. Got {shown(name)} instead.")
+    parameters = {key: value for key, value in values.items() if key != "name"}
     try:
         return _MODELS[name](**parameters)
-    except TypeError:
-        raise DataError(f"these are not the parameters of {name}: {parameters!r}") from None
+    except (TypeError, ParameterError):
+        raise DataError(f"these are not the parameters of {name}: {shown(parameters)}") from None

@@ -11,8 +11,14 @@ from labelwood.core.random import RandomState, seed_sequence
 from labelwood.errors import DataError
 from labelwood.experiments.best_arm import BestArmExperiment
 from labelwood.experiments.ledger import Ledger
-from labelwood.experiments.ledger_entry import Entry, compared_p_value, leading_arms
-from labelwood.experiments.rewards import RewardModel
+from labelwood.experiments.ledger_entry import (
+    Entry,
+    check_text,
+    compared_p_value,
+    leading_arms,
+)
+from labelwood.experiments.rewards import RewardModel, shown
+from labelwood.experiments.states import reading
 
 
 class ExperimentSequence:
@@ -107,10 +113,9 @@ class ExperimentSequence:
         if level <= 0:
             raise DataError(
                 f"experiment {number} would have level {level:g}, at which nothing can be found: "
-                "the wealth is spent"
+                + self._why_nothing()
             )
-        if not isinstance(name, str):
-            raise DataError(f"the name of an experiment must be text. Got {name!r}.")
+        check_text("the name of an experiment", name)
         self._experiment = BestArmExperiment(
             n_arms,
             level,
@@ -124,21 +129,30 @@ class ExperimentSequence:
         self._name = name
         return self._experiment
 
+    def _why_nothing(self) -> str:
+        if self.wealth:
+            return (
+                f"γ has ended with a wealth of {self.wealth:g} left, and nothing more will be "
+                "found; start a sequence whose γ does not end"
+            )
+        return "the wealth is spent"
+
     def close(self) -> Entry:
         """End the open experiment, decide by its p-value, and write the ledger's next entry.
 
-        The control is rejected in favour of the arm with the highest mean if the p-value is at
-        most the level, and never while the control itself has the highest mean (Procedure 1).
+        The control is rejected if the p-value is at most the level, and never while the control
+        itself has the highest mean (Procedure 1). The winner is then the arm for which there is
+        evidence, `BestArmExperiment.evident_arm`, which need not be that of the highest mean.
         """
         experiment, number = self._experiment, len(self.ledger) + 1
         if experiment is None:
             so_far = f"the last one, {number - 1}, was closed" if number > 1 else "none was opened"
             raise DataError(f"no experiment is open to be closed: {so_far}")
-        reason = experiment.status if experiment.stopped else "closed by hand"
         estimates = tuple(None if math.isnan(one) else one for one in experiment.estimates)
         leaders = leading_arms(estimates, experiment.control)
-        winner = leaders[0] if experiment.winner is None else experiment.winner
-        p = experiment.p_value
+        p, evident = experiment.p_value, experiment.evident_arm
+        winner = leaders[0] if evident is None else evident
+        experiment.close()
         level, before = self._procedure.next_level(), self._procedure.wealth
         discovery = self._procedure.record(compared_p_value(p, leaders, experiment.control))
         entry = Entry(
@@ -150,10 +164,10 @@ class ExperimentSequence:
             p_value=p,
             discovery=discovery,
             winner=winner if discovery else None,
-            reason=reason,
+            reason=experiment.status,
             policy=experiment.policy,
             control=experiment.control,
-            epsilon=float(experiment.epsilon),
+            epsilon=experiment.epsilon,
             n_samples=tuple(arm.count for arm in experiment.statistics),
             estimates=estimates,
         )
@@ -175,6 +189,11 @@ class ExperimentSequence:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> "ExperimentSequence":
         """The inverse of `to_dict`; a ledger that does not verify is refused."""
+        with reading("sequence"):
+            return cls._restored(content)
+
+    @classmethod
+    def _restored(cls, content: Mapping[str, Any]) -> "ExperimentSequence":
         _check_state(content)
         ledger = Ledger.from_dict(content["ledger"])
         found = ledger.verify()
@@ -197,15 +216,17 @@ class ExperimentSequence:
                 f"the open experiment has level {experiment.delta!r}, but {level!r} follows from "
                 "the ledger"
             )
+        if experiment.policy != self.policy:
+            raise DataError(
+                f"the open experiment has policy {experiment.policy}, the sequence {self.policy}"
+            )
         self._experiment = experiment
 
 
 def _check_state(content: object) -> None:
     names = ("ledger", "policy", "seed", "name", "open")
     if not isinstance(content, Mapping) or any(name not in content for name in names):
-        raise DataError(f"a sequence of experiments has {', '.join(names)}. Got {content!r}.")
-    if not Integer(low=0).accepts(content["seed"]) or not isinstance(content["name"], str):
-        raise DataError(
-            "the seed of a sequence is an int ≥ 0, and the name of an experiment is text. "
-            f"Got {content['seed']!r} and {content['name']!r}."
-        )
+        raise DataError(f"a sequence of experiments has {', '.join(names)}. Got {shown(content)}.")
+    if not Integer(low=0).accepts(content["seed"]):
+        raise DataError(f"the seed of a sequence is an int ≥ 0. Got {shown(content['seed'])}.")
+    check_text("the name of an experiment", content["name"])

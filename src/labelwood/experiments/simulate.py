@@ -17,11 +17,12 @@ from labelwood.core.parallel import blocks, parallel
 from labelwood.core.random import RandomState, kernel_states
 from labelwood.core.types import DoubleArray, PointerArray
 from labelwood.errors import DataError
-from labelwood.experiments.rewards import DELTA, Bernoulli, RewardModel
+from labelwood.experiments.rewards import DELTA, Bernoulli, RewardModel, shown
 
 if TYPE_CHECKING:
     from labelwood.experiments.online_fdr_procedure import OnlineProcedure
 
+MOST_SAMPLES = 10**15
 _SMALLEST_LEVEL = 1e-300
 
 
@@ -49,24 +50,26 @@ class Setting:
 
     def __post_init__(self) -> None:
         constraints: params.Constraints = {
-            "max_samples": params.Integer(low=1),
+            "max_samples": params.Integer(low=1, high=MOST_SAMPLES),
             "reward": params.Instance("RewardModel"),
             "epsilon": params.Real(low=0),
             "policy": params.OneOf("best_arm", "uniform"),
             "control": params.Integer(low=0),
-            "batch": params.Integer(low=1),
+            "batch": params.Integer(low=1, high=MOST_SAMPLES),
         }
         params.check_parameters(self, constraints)
 
     def check_means(self, means: ArrayLike) -> DoubleArray:
         """The means of the arms as an array, refused when no reward could have them."""
-        values = np.array(means, dtype=np.float64)
+        values = numbers(means)
         low, high = self.reward.low, self.reward.high
         if values.ndim != 1 or values.size <= max(self.control, 1):
             least = max(self.control, 1) + 1
-            raise DataError(f"a mean for each of at least {least} arms is wanted. Got {means!r}.")
+            raise DataError(
+                f"a mean for each of at least {least} arms is wanted. Got {shown(means)}."
+            )
         if not (np.isfinite(values) & (values >= low) & (values <= high)).all():
-            raise DataError(f"means must be finite and in [{low:g}, {high:g}]. Got {means!r}.")
+            raise DataError(f"means must be finite and in [{low:g}, {high:g}]. Got {shown(means)}.")
         return values
 
     def run(self, states: NDArray[np.uint64], means: DoubleArray, deltas: DoubleArray) -> "Runs":
@@ -98,6 +101,14 @@ class Setting:
         won = (ended >= 0) & (ended != self.control)
         p[won] = np.minimum(p[won], deltas[won])
         return Runs(ended, leader, p, counts.astype(np.int64))
+
+
+def numbers(means: ArrayLike) -> DoubleArray:
+    """`means` as an array of its own, refused unless all are numbers."""
+    try:
+        return np.array(means, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise DataError(f"means are numbers, one for each arm. Got {shown(means)}.") from None
 
 
 @dataclass(frozen=True)
