@@ -181,6 +181,13 @@ def test_the_inverse_stays_exact_over_thousands_of_examples_that_come_and_go():
         S = store[model.support_rows_[node][:50]].astype(np.float64)
         signs = model.support_alpha_[node][:50] + S @ (S.T @ model.support_alpha_[node][:50])
         np.testing.assert_allclose(np.abs(signs), 1, atol=1e-9)
+        inverse = np.zeros((50, 50))
+        inverse[np.tril_indices(50)] = model.support_inverse_[node][: 50 * 51 // 2]
+        inverse += np.tril(inverse, -1).T
+        n_pending = model.support_counts_[node, 1]
+        pending = model.support_pending_[node][:n_pending, :50]
+        inverse += pending.T * model.support_factors_[node][:n_pending] @ pending
+        np.testing.assert_allclose(inverse @ (np.eye(50) + S @ S.T), np.eye(50), atol=1e-9)
 
 
 def test_rows_that_no_node_keeps_are_dropped():
@@ -285,6 +292,22 @@ def test_intervals_are_those_of_the_lemmas_and_hold_after_fit_too():
             assert one.predicted == (one.low > 0)
             told += 1
     assert told > 20
+
+
+def test_intervals_after_fit_are_not_narrower_where_rows_are_nearly_alike():
+    rng = np.random.default_rng(0)
+    dense = rng.normal(size=(840, 100)) * np.logspace(0, -2.5, 100) + 3 * np.eye(1, 100)
+    X = unit_rows(sp.csr_array(dense.astype(np.float32)))
+    Y, root = sp.csr_array((dense[:, 1:2] > 0).astype(np.float32)), Taxonomy(("r",), [-1])
+    models = [HierarchicalRLSClassifier(root, confidence=0.5) for _ in range(2)]
+    whole, stream = models[0].fit(X[:800], Y[:800]), models[1].partial_fit(X[:800], Y[:800])
+    compared = 0
+    for one, other in zip(whole.explain(X[800:]), stream.explain(X[800:]), strict=True):
+        for mine, exact in zip(one, other, strict=True):
+            width = (mine.high - mine.low) / (exact.high - exact.low)
+            assert 1 - 1e-6 < width < 1.01
+            compared += 1
+    assert compared > 10
 
 
 def test_confidence_backs_off_to_coarser_labels():
@@ -505,12 +528,39 @@ def _spoiled(part, value):
         _spoiled("indices", lambda indices: indices + np.uint32(8)),
         _spoiled("indptr", lambda indptr: indptr[::-1].copy()),
         _spoiled("data", lambda data: data[:-1]),
+        _spoiled("data", lambda data: data * np.float32(np.nan)),
+        _spoiled("alpha", lambda alpha: alpha * np.nan),
+        _spoiled("alpha", lambda alpha: alpha + 1e300),
+        _spoiled("inverse", lambda inverse: inverse + np.inf),
+        _spoiled("rows", lambda rows: rows * 0),
+        _spoiled("counts", lambda counts: counts * np.array([1, 1, -1, -1])),
+        lambda model: setattr(model, "n_positive_", model.n_positive_ * 0),
+        lambda model: setattr(model, "train_", "else"),
     ],
 )
 def test_a_spoiled_support_is_refused_on_loading(tmp_path, spoil):
     X, Y = labelled_forest(60, 8)
     model = HierarchicalRLSClassifier(FOREST).partial_fit(X, Y)
     spoil(model)
+    labelwood.save(model, tmp_path / "model")
+    with pytest.raises(ModelError, match="not a valid labelwood model"):
+        labelwood.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("n_positive_", lambda counts: counts * np.array([1, 0, 1, 1, 1, 1, 1])),
+        ("n_positive_", lambda counts: -counts),
+        ("lane_labels_", lambda lanes: np.where(lanes >= 0, 0, lanes)),
+        ("postings_weights_", lambda weights: weights * np.float32(np.nan)),
+        ("example_labels_", lambda labels: labels[:, ::-1]),
+    ],
+)
+def test_spoiled_weights_are_refused_on_loading(tmp_path, name, value):
+    X, Y = labelled_forest(60, 8)
+    model = HierarchicalRLSClassifier(FOREST, confidence=0.5).fit(X, Y)
+    setattr(model, name, value(getattr(model, name)))
     labelwood.save(model, tmp_path / "model")
     with pytest.raises(ModelError, match="not a valid labelwood model"):
         labelwood.load(tmp_path / "model")
@@ -531,6 +581,82 @@ def test_on_line_learning_after_a_fit_begins_anew_and_says_so():
     assert state(model) == state(HierarchicalRLSClassifier(FOREST).partial_fit(X[30:], Y[30:]))
     model.fit(X[:30], Y[:30])
     assert state(model) == state(HierarchicalRLSClassifier(FOREST).fit(X[:30], Y[:30]))
+
+
+@pytest.mark.parametrize("learn", ["fit", "partial_fit"])
+@pytest.mark.parametrize("bad", ["labels", "rows", "width"])
+def test_a_fit_that_fails_leaves_the_model_as_it_was(learn, bad):
+    X, Y = labelled_forest(60, 8)
+    model = HierarchicalRLSClassifier(FOREST).fit(X, Y)
+    before, predicted = state(model), model.predict(X).toarray()
+    wrong = {"labels": (X, np.eye(60, 7)[:, ::-1]), "rows": (X[:5], Y), "width": (X[:, :0], Y)}
+    again = pytest.warns(LabelwoodWarning) if learn == "partial_fit" else nullcontext()
+    with again, pytest.raises(DataError, match=r"parents|rows|feature"):
+        getattr(model, learn)(*wrong[bad])
+    assert state(model) == before
+    np.testing.assert_array_equal(model.predict(X).toarray(), predicted)
+
+
+def test_a_fit_that_is_interrupted_leaves_what_was_learned_on_line(monkeypatch):
+    X, Y = labelled_forest(60, 8)
+    model = HierarchicalRLSClassifier(FOREST).partial_fit(X[:30], Y[:30])
+    before = state(model)
+    monkeypatch.setattr("labelwood.taxonomy.hierarchical_rls.solve_nodes", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError, match="division"):
+        model.fit(X, Y)
+    assert state(model) == before
+    model.partial_fit(X[30:], Y[30:])
+    assert model.n_seen_.max() == 60
+
+
+def test_fit_says_that_it_ignores_what_partial_fit_goes_by():
+    X, Y = labelled_forest(60, 8)
+    model = HierarchicalRLSClassifier(FOREST, store="margin", max_support=9)
+    with pytest.warns(LabelwoodWarning, match="store, max_support are for partial_fit alone"):
+        model.fit(X, Y)
+    with pytest.raises(ValueError, match="counts examples in partial_fit"):
+        _ = model.n_support_
+
+
+def test_another_way_of_training_is_refused_midway():
+    X, Y = labelled_forest(60, 8)
+    model = HierarchicalRLSClassifier(FOREST).partial_fit(X, Y).set_params(train="independent")
+    with pytest.raises(ParameterError, match="Learning began with train='hierarchical'"):
+        model.partial_fit(X, Y)
+
+
+def test_intervals_are_of_the_training_that_was():
+    X, Y = labelled_forest(60, 8)
+    model = HierarchicalRLSClassifier(FOREST, confidence=0.5).fit(X, Y)
+    before = model.explain(X)
+    assert model.set_params(train="independent").explain(X) == before
+
+
+def test_nodes_called_by_numbers_are_the_columns_of_those_numbers():
+    X, Y = labelled_forest(60, 8)
+    numbered = Taxonomy(tuple(map(str, range(7))), FOREST.parent)
+    turned = numbered.align([str(i) for i in (6, 2, 4, 0, 1, 5, 3)])
+    model, same = (HierarchicalRLSClassifier(one).fit(X, Y) for one in (turned, numbered))
+    assert model.parent_.tolist() == FOREST.parent.tolist()
+    assert state(model) == state(same)
+
+
+def test_a_dense_column_is_an_indicator_of_the_only_node():
+    X, Y = labelled_forest(60, 8)
+    column, root = Y[:, [1]], Taxonomy(("r",), [-1])
+    dense = HierarchicalRLSClassifier(root).partial_fit(X[:30], column[:30].toarray())
+    dense.partial_fit(X[30:], column[30:].toarray())
+    assert state(dense) == state(HierarchicalRLSClassifier(root).partial_fit(X, column))
+
+
+def test_classes_name_the_columns_of_an_indicator_and_must_be_nodes():
+    X, Y = labelled_forest(60, 8)
+    named = HierarchicalRLSClassifier().partial_fit(X, Y, classes=NAMES)
+    assert named.classes_.tolist() == list(NAMES)
+    along = HierarchicalRLSClassifier(FOREST).partial_fit(X, Y[:, ::-1], classes=NAMES[::-1])
+    assert along.classes_.tolist() == list(NAMES[::-1])
+    with pytest.raises(DataError, match="classes are not the nodes of the taxonomy"):
+        HierarchicalRLSClassifier(FOREST).partial_fit(X, Y, classes=[*NAMES[1:], "owl"])
 
 
 def test_a_cap_below_what_is_kept_is_refused():
@@ -590,6 +716,24 @@ def test_newswire_is_learned_better_than_by_independent_nodes(shared_data):
 
 
 @pytest.mark.shared
+@pytest.mark.slow
+def test_learning_from_newswire_goes_on_bit_by_bit_after_thousands(shared_data, tmp_path):
+    folder = shared_data / "rcv1-15k-hier"
+    data = labelwood.load_dataset(folder / "train.txt.xz")
+    tree = Taxonomy.from_file(folder / "hierarchy.txt", columns="parent child")
+    model = HierarchicalRLSClassifier(
+        tree.align([str(label) for label in range(data.n_labels)]),
+        store="margin",
+        max_support=500,
+        n_jobs=2,
+    )
+    model.partial_fit(data.X[:5000], data.Y[:5000])
+    labelwood.save(model, tmp_path / "model")
+    resumed = labelwood.load(tmp_path / "model").partial_fit(data.X[5000:7000], data.Y[5000:7000])
+    assert state(resumed) == state(model.partial_fit(data.X[5000:7000], data.Y[5000:7000]))
+
+
+@pytest.mark.shared
 @pytest.mark.parametrize("name", ["imclef07a", "cellcycle_FUN", "enron_corr"])
 @pytest.mark.parametrize("learner", ["hierarchicalrls", "hierarchicalperceptron"])
 def test_real_taxonomies_are_trained_from_the_command_line(shared_data, tmp_path, name, learner):
@@ -627,6 +771,42 @@ def test_a_taxonomy_on_the_command_line_asks_for_a_learner_along_it(documents, t
     told = run("train", *documents, "-o", tmp_path / "flat", "--learner", "onevsrest")
     assert "taking" not in told
     assert "OneVsRestSVM trained" in told
+
+
+@pytest.fixture
+def leaf_documents(tmp_path):
+    """Documents that have leaves as labels, of a taxonomy with nodes above and beside them."""
+    lines = [("an owl hoots", "owl"), ("an owl", "owl"), ("a cat purrs", "cat"), ("the rain", None)]
+    documents = [{"text": text, "labels": [one] if one else []} for text, one in lines]
+    (tmp_path / "docs.jsonl").write_text("".join(json.dumps(one) + "\n" for one in documents))
+    (tmp_path / "tree.tsv").write_text("owl\tbird\nbird\tanimal\ncat\tanimal\nfox\tanimal\n")
+    tree = ["--taxonomy", str(tmp_path / "tree.tsv"), "--set", "text.min_df=1"]
+    return [str(tmp_path / "docs.jsonl"), *tree, "-o", str(tmp_path / "model")]
+
+
+def test_nodes_above_the_labels_become_labels_on_the_command_line(leaf_documents, tmp_path):
+    run("train", *leaf_documents, "--set", "close_labels=true")
+    tagger = labelwood.load(tmp_path / "model")
+    assert tagger.label_names_.tolist() == ["cat", "owl", "animal", "bird"]
+    assert tagger.label_counts_.tolist() == [1, 2, 3, 2]
+    assert tagger.estimator_.parent_.tolist() == [2, 3, -1, 2]
+    assert sorted(tagger.predict(["an owl hoots"])[0]) == ["animal", "bird", "owl"]
+    told = run("predict", tmp_path / "model", leaf_documents[0], "-k", "3").splitlines()
+    first = [one["label"] for one in json.loads(told[0])["labels"]]
+    assert first == ["animal", "bird", "owl"]
+
+
+def test_nodes_above_the_labels_are_not_left_out_silently(leaf_documents):
+    with pytest.raises(LabelwoodWarning, match="2 of 5 nodes of the taxonomy are above"):
+        run("train", *leaf_documents)
+
+
+def test_a_file_with_parents_first_is_told_from_one_of_several_parents(leaf_documents, tmp_path):
+    lines = "bird owl\nbird hen\nanimal cat\nanimal bird\n"
+    (tmp_path / "tree.tsv").write_text(lines)
+    with pytest.raises(DataError, match=r"two parents.*--parent-first.*; multiple_parents="):
+        Taxonomy.from_file(tmp_path / "tree.tsv")
+    assert len(Taxonomy.from_file(tmp_path / "tree.tsv", columns="parent child")) == 5
 
 
 def test_info_shows_the_taxonomy_of_a_model(documents, tmp_path):

@@ -294,3 +294,10 @@ def test_points_and_labels_must_fit_the_model():
         model.instances(-1, random_state=0)
     with pytest.raises(ParameterError, match="'n_features' parameter of TaxonomyModel"):
         TaxonomyModel.draw(chain(2), 0)
+
+
+def test_a_node_that_is_never_met_has_the_eigenvalue_zero():
+    process = TaxonomyModel(chain(3), [[1.0], [-1.0], [1.0]]).process(100)
+    assert process.observed[1] > 0
+    assert process.observed[2] == 0
+    assert process.eigenvalue[2] == 0

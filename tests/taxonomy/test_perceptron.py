@@ -41,6 +41,23 @@ def test_on_line_learning_ends_where_one_pass_does_and_counts_mistakes():
         assert stream.n_positive_[node] == (v > 0).sum()
 
 
+def test_a_fit_that_is_interrupted_in_a_later_epoch_leaves_the_model_as_it_was(monkeypatch):
+    X, Y = labelled_forest(90, 8)
+    model = HierarchicalPerceptron(FOREST, n_epochs=3).fit(X, Y)
+    learn, before, calls = model._learn, model.coef_.toarray(), []
+
+    def learn_and_stop(*examples):
+        calls.append(learn(*examples))
+        if len(calls) > 10:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(model, "_learn", learn_and_stop)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X[:50], Y[:50])
+    np.testing.assert_array_equal(model.coef_.toarray(), before)
+    assert "support_counts_" not in vars(model)
+
+
 def test_predictions_agree_with_the_forest():
     X, Y = labelled_forest(300, 8)
     model = HierarchicalPerceptron(FOREST).fit(X[:200], Y[:200])

@@ -3,6 +3,7 @@
 import importlib
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from labelwood.core.params import parse_parameter
@@ -49,23 +50,50 @@ def make_learners(learner: str, settings: Sequence[str], *, seed: int, jobs: int
     return {kind.__name__: _make(kind, own, defaults) for kind in kinds}
 
 
-def give_taxonomy(learner: Any, dataset: "Dataset") -> None:
-    """Hand the forest of the labels to a learner that goes by it; labels outside stand alone."""
+def give_taxonomy(learner: Any, dataset: "Dataset") -> "Dataset":
+    """Hand the forest of the labels to a learner that goes by it; labels outside stand alone.
+
+    Nodes above labels that are no labels themselves become labels, in the data set that is
+    returned, if the learner is to close label sets; else they are left out, with a warning.
+    """
     if "taxonomy" not in learner.get_params(deep=False):
-        return
-    if dataset.taxonomy is None:
+        return dataset
+    forest = dataset.taxonomy
+    if forest is None:
         raise ParameterError(f"{type(learner).__name__} goes by a taxonomy; give --taxonomy FILE")
-    names = dataset.label_names or [str(label) for label in range(dataset.n_labels)]
-    nodes = set(dataset.taxonomy.names)
+    names = list(dataset.label_names or map(str, range(dataset.n_labels)))
+    nodes = set(forest.names)
     alone = [name for name in names if name not in nodes]
     if alone:
-        warnings.warn(
+        _remark(
             f"{len(alone)} of {len(names)} labels are no nodes of the taxonomy "
-            f"({alone[0]!r}, …); they stand alone.",
-            LabelwoodWarning,
-            stacklevel=2,
+            f"({alone[0]!r}, …); they stand alone."
+        )
+    known = [forest.index(name) for name in names if name in nodes]
+    above = sorted({int(node) for i in known for node in forest.ancestors(i)}.difference(known))
+    if above and learner.close_labels:
+        dataset = _with_labels(dataset, names + [forest.names[node] for node in above])
+    elif above:
+        _remark(
+            f"{len(above)} of {len(forest)} nodes of the taxonomy are above labels and no labels "
+            f"themselves ({forest.names[above[0]]!r}, …); they are left out. "
+            "--set close_labels=true gives points all ancestors of their labels."
         )
     learner.set_params(taxonomy=dataset.label_taxonomy)
+    return dataset
+
+
+def _with_labels(dataset: "Dataset", names: list[str]) -> "Dataset":
+    """The data set with labels of these `names`, the last of them new, by its taxonomy."""
+    Y = dataset.Y.copy()
+    Y.resize(Y.shape[0], len(names))
+    wider = replace(dataset, Y=Y, label_names=names)
+    forest = wider.label_taxonomy
+    return wider if forest is None else replace(wider, Y=forest.close(Y))
+
+
+def _remark(message: str) -> None:
+    warnings.warn(message, LabelwoodWarning, stacklevel=3)
 
 
 def _make(kind: Any, settings: Sequence[str], defaults: dict[str, Any]) -> Any:

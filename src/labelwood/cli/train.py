@@ -75,7 +75,7 @@ def train(
             if along_taxonomy:
                 typer.echo(f"taking {type(only).__name__}: there is a taxonomy")
         for one in learners.values():
-            give_taxonomy(one, dataset)
+            dataset = give_taxonomy(one, dataset)
         start = time.perf_counter()
         tagger.fit(dataset, choose=choose)
         seconds = time.perf_counter() - start

@@ -133,6 +133,15 @@ def edge_parents(edges: Sequence[Edge], names: Sequence[str], *, keep_first: boo
     return [parents.get(i, -1) for i in range(len(names))]
 
 
+def turned(edges: Iterable[Edge]) -> bool:
+    """Whether most children have several parents, as where parent and child are mistaken."""
+    above: dict[Node, set[Node | None]] = {}
+    for parent, child in edges:
+        above.setdefault(child, set()).add(parent)
+    several = sum(len(parents) > 1 for parents in above.values())
+    return 2 * several > len(above)
+
+
 def stored_forest(stored: Any) -> tuple[list[Any], list[int]]:
     """Names and parents as `Taxonomy.to_dict` gives them, for the constructor to check."""
     if not isinstance(stored, Mapping) or set(stored) != {"names", "parents"}:

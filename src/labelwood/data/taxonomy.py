@@ -25,11 +25,17 @@ from labelwood.data._forest import (
     path_edges,
     position,
     stored_forest,
+    turned,
 )
 from labelwood.data._names import count, shown, some
 from labelwood.errors import DataError
 
 MultipleParents: TypeAlias = Literal["error", "first"]
+
+_TURNED = (
+    "Most nodes have several parents, read as child parent: columns='parent child' "
+    "(on the command line --parent-first) takes the parent from the first column"
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -140,7 +146,11 @@ class Taxonomy:
             return cls.from_edges(edges, names, multiple_parents=multiple_parents)
         except DataError as error:
             hint = f"The columns were read as {columns}: Taxonomy.from_file has other options."
-            raise source.error(None, f"{error} {hint}") from None
+            message = f"{error} {hint}"
+            if columns == "child parent" and turned(edges):
+                what, _, remedy = str(error).partition("; ")
+                message = "; ".join(filter(None, (f"{what.rstrip('.')}. {_TURNED}", remedy)))
+            raise source.error(None, message) from None
 
     def to_file(self, path: str | Path) -> None:
         """Write ``child<TAB>parent`` for every node, in column order; a root's parent is empty.

@@ -2,6 +2,8 @@
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import ClassVar, Self
 
 import joblib
@@ -13,7 +15,7 @@ from labelwood.core.parallel import parallel
 from labelwood.core.params import N_JOBS, Boolean, Constraints, Instance, OneOf, check_parameters
 from labelwood.core.sparse import row_squares, unit_rows
 from labelwood.core.types import CSR, DoubleArray
-from labelwood.errors import DataError, LabelwoodWarning
+from labelwood.errors import DataError, LabelwoodWarning, ParameterError
 from labelwood.taxonomy._hierarchical_inverse_kernels import POSITIVE, SEEN, SUPPORT
 from labelwood.taxonomy.hierarchical_examples import Examples
 from labelwood.taxonomy.hierarchical_labels import (
@@ -47,7 +49,6 @@ class HierarchicalClassifier(HierarchicalPredictor):
 
     train: str
     close_labels: bool
-    scaled_: bool
 
     @abstractmethod
     def _learn(self, support: Support, i: int, rows: NDArray[np.int64], signs: DoubleArray) -> None:
@@ -65,8 +66,9 @@ class HierarchicalClassifier(HierarchicalPredictor):
         y : label sets
             An indicator, or lists of names.
         classes : array or None
-            All labels, for the first call without a taxonomy; by default those of its
-            examples. With a taxonomy the labels are its nodes.
+            All labels, for the first call; by default those of its examples. They name the
+            columns of an indicator in their order. With a taxonomy they must be its nodes,
+            which the labels are without them too.
         """
         first = "support_counts_" not in vars(self)
         if "lane_labels_" in vars(self):
@@ -75,19 +77,29 @@ class HierarchicalClassifier(HierarchicalPredictor):
                 LabelwoodWarning,
                 stacklevel=2,
             )
-        matrix, Y = self._begin(X, y, classes, first=first)
-        if first:
-            self._set_support(Support.empty(self.classes_.size, inverse=self._keeps_inverse))
-        unit = self._unit(matrix)
-        try:
-            self._learn_all(unit, Y)
-        except BaseException:
+        with self._all_or_nothing():
+            matrix, Y = self._begin(X, y, classes, first=first)
             if first:
-                self._forget()
-            raise
+                self._set_support(Support.empty(self.classes_.size, inverse=self._keeps_inverse))
+            self._learn_all(self._unit(matrix), Y)
         return self
 
-    def _learn_all(self, X: CSR, Y: CSR) -> None:
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Whatever goes wrong in the block, the model is afterwards as it was before.
+
+        The block may replace attributes but not change the arrays that they hold.
+        """
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            for name in vars(self).keys() - before.keys():
+                delattr(self, name)
+            self.__dict__.update(before)
+            raise
+
+    def _learn_all(self, X: CSR, Y: CSR, n_epochs: int = 1) -> None:
         """Each node goes through its examples in their order; none waits for another."""
         at = self._support().n_rows
         support = self._support().with_rows(X)
@@ -102,7 +114,8 @@ class HierarchicalClassifier(HierarchicalPredictor):
         def learn(share: int) -> None:
             for node, family in tasks[share::n_shares]:
                 signs = examples.signs(node, family.rows)
-                self._learn(support, node, at + family.rows, signs)
+                for _ in range(n_epochs):
+                    self._learn(support, node, at + family.rows, signs)
 
         description = "" if few else "learning"
         parallel(learn, range(n_shares), n_jobs=n_jobs, description=description)
@@ -111,7 +124,7 @@ class HierarchicalClassifier(HierarchicalPredictor):
         self.__dict__.pop("_weights", None)
 
     def _examples(self, Y: CSR) -> Examples:
-        return Examples(Y, self.parent_, independent=self.train == "independent")
+        return Examples(Y, self.parent_, independent=self.train_ == "independent")
 
     def _begin(
         self, X: object, y: object, classes: object = None, *, first: bool
@@ -134,9 +147,11 @@ class HierarchicalClassifier(HierarchicalPredictor):
         forest = forest_of(self.taxonomy, self.classes_, self.multilabel_)
         parent = parents_of(forest, self.classes_.size)
         if first:
-            self.parent_, self.scaled_ = parent, False
+            self.parent_, self.train_, self.scaled_ = parent, self.train, False
         elif not np.array_equal(parent, self.parent_):
             raise DataError("The taxonomy is not the one that learning began with.")
+        elif self.train != self.train_:
+            raise ParameterError(f"Learning began with train={self.train_!r}; go on with that.")
         return matrix, closed_labels(Y, forest, close=self.close_labels)
 
     def _forget(self) -> None:
@@ -166,11 +181,14 @@ class HierarchicalClassifier(HierarchicalPredictor):
     @property
     def n_seen_(self) -> NDArray[np.int64]:
         """Examples that each node has seen in `partial_fit`."""
-        check_is_fitted(self, "support_counts_")
-        return self.support_counts_[:, SEEN].copy()
+        return self._counts()[:, SEEN].copy()
 
     @property
     def n_support_(self) -> NDArray[np.int64]:
         """Examples that each node keeps of those that it has seen in `partial_fit`."""
-        check_is_fitted(self, "support_counts_")
-        return self.support_counts_[:, SUPPORT].copy()
+        return self._counts()[:, SUPPORT].copy()
+
+    def _counts(self) -> NDArray[np.int64]:
+        told = "%(name)s counts examples in partial_fit, by which it has learned nothing."
+        check_is_fitted(self, "support_counts_", msg=told)
+        return self.support_counts_

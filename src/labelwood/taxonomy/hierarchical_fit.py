@@ -15,7 +15,7 @@ from labelwood.taxonomy.hierarchical_examples import Examples, Family
 from labelwood.taxonomy.hierarchical_weights import NodeWeights
 
 _SIDE_BY_SIDE = 16  # systems of the same rows that are solved together
-_SPREAD_TOL = 1e-2  # of the systems behind intervals
+_SPREAD_TOL = 1e-5  # of the systems behind intervals
 
 
 class Rows(NamedTuple):
@@ -39,16 +39,18 @@ class Rows(NamedTuple):
     def spreads(self, S: CSR, X: CSR, max_iter: int, n_jobs: int | None) -> DoubleArray:
         """For each row x of `X`: r = xᵀ(I + SSᵀ)⁻¹x, and ‖u‖², u = (I + G)⁻¹Sᵀx.
 
-        S are these rows as they were. As steps of conjugate gradient from zero only raise
-        (Sᵀx)ᵀu, r is never taken for less than it is.
+        S are these rows as they were. Neither is taken for less than it is: steps of conjugate
+        gradient from zero only raise (Sᵀx)ᵀu, and as no eigenvalue of I + G is below one, ‖u‖
+        is at most by the residual greater than what was found.
         """
 
         def spread(rows: range) -> DoubleArray:
             some = X[rows.start : rows.stop]
             products = np.ascontiguousarray((S @ some.T).toarray(), dtype=np.float64)
-            solved = self.solve(products, _SPREAD_TOL, max_iter).alpha
+            solved, _, left = self.solve(products, _SPREAD_TOL, max_iter)
             r = row_squares(some) - np.sum(products * solved, axis=0)
-            return np.column_stack([r, np.sum(solved**2, axis=0)])
+            u = np.linalg.norm(solved, axis=0) + left * np.linalg.norm(products, axis=0)
+            return np.column_stack([r, u**2])
 
         return np.concatenate(parallel(spread, blocks(X.shape[0], _SIDE_BY_SIDE), n_jobs=n_jobs))
 
@@ -80,7 +82,6 @@ class _Task(NamedTuple):
 
     nodes: NDArray[np.int64]
     rows: NDArray[np.int64]
-    local: Rows
 
 
 def solve_nodes(
@@ -101,20 +102,20 @@ def solve_nodes(
     ]
     families = [family for family in families if family.nodes.size]
     _refuse_without_memory(X, families, n_jobs)
-    local = parallel(lambda family: Rows.of(X, family.rows), families, n_jobs=n_jobs)
     tasks = [
-        _Task(family.nodes[start : start + _SIDE_BY_SIDE], family.rows, rows)
-        for family, rows in zip(families, local, strict=True)
+        _Task(family.nodes[start : start + _SIDE_BY_SIDE], family.rows)
+        for family in families
         for start in range(0, family.nodes.size, _SIDE_BY_SIDE)
     ]
 
     def solve(task: _Task) -> Solved:
+        local = Rows.of(X, task.rows)  # here, so that those of few tasks are held at once
         signs = [examples.signs(int(node), task.rows) for node in task.nodes]
-        alpha, n_iter, left = task.local.solve(np.column_stack(signs), tol, max_iter)
-        sums = task.local.combined(alpha)
+        alpha, n_iter, left = local.solve(np.column_stack(signs), tol, max_iter)
+        sums = local.combined(alpha)
         columns = [sums[:, lane] for lane in range(task.nodes.size)]
         weights = [
-            NodeWeights.of(int(node), column, task.local.features)
+            NodeWeights.of(int(node), column, local.features)
             for node, column in zip(task.nodes, columns, strict=True)
         ]
         return Solved(weights, n_iter, left)
@@ -125,14 +126,15 @@ def solve_nodes(
 
 
 def _refuse_without_memory(X: CSR, families: list[Family], n_jobs: int | None) -> None:
-    """Copies of the rows, the weights, and what each thread works on."""
+    """The weights, and what each thread works on: a copy of the rows, and its vectors."""
     lengths = np.diff(X.indptr)
     needed, scratch = 0, 0
     for family in families:
         nonzeros = int(lengths[family.rows].sum())
         n_features = min(nonzeros, X.shape[1])
         width = min(family.nodes.size, _SIDE_BY_SIDE)
-        needed += 8 * (nonzeros + n_features * family.nodes.size)
-        scratch = max(scratch, 8 * width * (5 * family.rows.size + 2 * n_features))
+        needed += 8 * n_features * family.nodes.size
+        work = nonzeros + width * (5 * family.rows.size + 2 * n_features)
+        scratch = max(scratch, 8 * work)
     needed += scratch * joblib.effective_n_jobs(n_jobs)
     require_memory(needed, "solving the nodes", "fit fewer rows, or learn by partial_fit")

@@ -23,6 +23,10 @@ def first_labels(y: object, taxonomy: Taxonomy | None, classes: object) -> Encod
     Lists of names with a taxonomy: its nodes. Else `classes`, where they are given, or what
     `encode_labels` finds.
     """
+    if taxonomy is not None:
+        y = _as_indicator(y)
+        if classes is not None and set(map(str, np.asarray(classes))) != set(taxonomy.names):
+            raise DataError("classes are not the nodes of the taxonomy; leave them out.")
     if taxonomy is not None and is_label_lists(y):
         names = np.asarray(taxonomy.names)
         return EncodedLabels(known_labels(y, names, True), names, True)
@@ -36,7 +40,14 @@ def first_labels(y: object, taxonomy: Taxonomy | None, classes: object) -> Encod
         return EncodedLabels(known_labels(y, known, False), known, False)
     if known.size != found.classes.size:
         raise DataError(f"Y has {found.classes.size} columns and classes {known.size} labels.")
-    return found
+    return found._replace(classes=np.asarray(classes))
+
+
+def _as_indicator(y: object) -> object:
+    """A dense column of zeros and ones is an indicator of one node, not a class a point."""
+    if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1 and y.dtype.kind in "biuf":
+        return indicator(y)
+    return y
 
 
 def known_labels(y: object, classes: AnyArray, multilabel: bool) -> CSR:
@@ -73,6 +84,9 @@ def forest_of(taxonomy: Taxonomy | None, classes: AnyArray, multilabel: bool) ->
         )
     if classes.dtype.kind == "U":
         return taxonomy.align(classes.tolist())
+    numbers = [str(label) for label in classes.tolist()]
+    if set(taxonomy.names) == set(numbers):  # in whatever order: they name the columns
+        return taxonomy.align(numbers)
     if len(taxonomy) != classes.size:
         raise DataError(
             f"Y has {classes.size} columns and the taxonomy {len(taxonomy)} nodes; "

@@ -13,10 +13,10 @@ from labelwood.core.types import CSR, AnyArray, DoubleArray, FloatArray
 from labelwood.data.taxonomy import Taxonomy
 from labelwood.errors import DataError
 from labelwood.linear.postings import Postings
-from labelwood.taxonomy._hierarchical_inverse_kernels import SUPPORT
+from labelwood.taxonomy._hierarchical_inverse_kernels import POSITIVE, SUPPORT
 from labelwood.taxonomy._hierarchical_rows_kernels import add_all
 from labelwood.taxonomy.hierarchical_labels import forest_of, parents_of
-from labelwood.taxonomy.hierarchical_support import Support
+from labelwood.taxonomy.hierarchical_support import Support, moderate
 from labelwood.taxonomy.hierarchical_walk import Forest, some_entries
 from labelwood.taxonomy.hierarchical_weights import NodeWeights, side_by_side
 
@@ -99,6 +99,7 @@ class HierarchicalPredictor(LabelEstimator):
     _fitted: ClassVar[FittedAttributes] = {
         "parent_": (np.int32, ("labels",)),
         "n_positive_": (np.int64, ("labels",)),
+        "train_": str,
         "scaled_": bool,
     }
     _keeps_inverse: ClassVar[bool] = False
@@ -108,6 +109,8 @@ class HierarchicalPredictor(LabelEstimator):
     n_jobs: int | None
     parent_: NDArray[np.int32]
     n_positive_: NDArray[np.int64]
+    train_: str
+    scaled_: bool
     support_counts_: NDArray[np.int64]
     _weights: Postings
 
@@ -240,10 +243,25 @@ class HierarchicalPredictor(LabelEstimator):
         forest = forest_of(self.taxonomy, self.classes_, self.multilabel_)
         if not np.array_equal(self.parent_, parents_of(forest, self.classes_.size)):
             raise DataError("the taxonomy is not the one of the fitted model")
+        if self.train_ not in ("hierarchical", "independent"):
+            raise DataError("train_ must be 'hierarchical' or 'independent'")
         if "support_counts_" in vars(self):
             check_fitted_attributes(self, _SUPPORT, sizes)
             n_labels = self.classes_.size
             self._support().check(self.n_features_in_, n_labels, inverse=self._keeps_inverse)
+            if not np.array_equal(self.n_positive_, self.support_counts_[:, POSITIVE]):
+                raise DataError("n_positive_ must be what the support counts")
         else:
             check_fitted_attributes(self, _WEIGHTS, sizes)
-            self._postings().check(self.n_features_in_, self.classes_.size)
+            self._check_weights()
+
+    def _check_weights(self) -> None:
+        weights = self._postings()
+        weights.check(self.n_features_in_, self.classes_.size)
+        lanes = np.sort(weights.lane_labels[weights.lane_labels >= 0])
+        if np.any(self.n_positive_ < 0) or not np.array_equal(
+            lanes, np.flatnonzero(self.n_positive_)
+        ):
+            raise DataError("there must be weights of each label that had an example, once")
+        if not moderate(weights.weights):
+            raise DataError("the weights must be finite and not huge")

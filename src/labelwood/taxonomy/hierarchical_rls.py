@@ -13,7 +13,7 @@ from labelwood.core.params import Constraints, Integer, OneOf, Real
 from labelwood.core.sparse import as_csr, csr_arrays, unit_rows
 from labelwood.core.types import CSR, DoubleArray, FloatArray
 from labelwood.data.taxonomy import Taxonomy
-from labelwood.errors import DataError, ParameterError
+from labelwood.errors import DataError, LabelwoodWarning, ParameterError
 from labelwood.taxonomy._hierarchical_rls_kernels import learn, spreads
 from labelwood.taxonomy.hierarchical import HierarchicalClassifier
 from labelwood.taxonomy.hierarchical_fit import Rows, solve_nodes
@@ -22,6 +22,7 @@ from labelwood.taxonomy.hierarchical_support import NO_LIMIT, Node, Support, lea
 from labelwood.taxonomy.hierarchical_weights import side_by_side
 
 _EVERY_MARGIN = 1e300
+_ON_LINE = {"store": "all", "margin": 0.2, "max_support": None}  # by default
 
 
 class HierarchicalRLSClassifier(HierarchicalClassifier):
@@ -39,12 +40,14 @@ class HierarchicalRLSClassifier(HierarchicalClassifier):
     ----------
     taxonomy : Taxonomy or None
         The forest of the labels, matched to names of labels by name and to the columns of an
-        indicator by place. None makes every label a root.
+        indicator by place (by number, where that is what nodes are called). None makes every
+        label a root.
     train : {"hierarchical", "independent"}
         Whether a node learns from the examples of its parent, or from all.
     store : {"all", "margin"}
         Which examples `partial_fit` keeps at a node: all, or those that are mistaken or have
         |wᵀx| ≤ `margin` when they come. Memory and time grow with the square of their number.
+        `fit` takes all, and warns where this, `margin` or `max_support` say otherwise.
     margin : float
         What margin is small. Those of training points lie between −1 and 1.
     max_support : int or None
@@ -52,7 +55,8 @@ class HierarchicalRLSClassifier(HierarchicalClassifier):
         smallest |α| leaves, which is the one that the weights Σ α x need least.
     confidence : float or None
         With a level between 0 and 1, a label is given only if its margin is clearly positive: the
-        lower end of its interval is. Unsure points get the coarser label.
+        lower end of its interval is. Unsure points get the coarser label. Rankings
+        (`predict_topk`) take no notice of it.
     close_labels : bool
         Give every label its ancestors; else a label without its parent is an error.
     tol : float
@@ -72,6 +76,8 @@ class HierarchicalRLSClassifier(HierarchicalClassifier):
         Examples that had each label.
     untrained_ : array
         The labels that no example had: they are never predicted.
+    train_ : str
+        The `train` that learning began with.
     scaled_ : bool
         Whether rows had another length than one (or none).
     coef_ : csr_array of shape (n_features, n_labels)
@@ -133,9 +139,23 @@ class HierarchicalRLSClassifier(HierarchicalClassifier):
 
     def fit(self, X: object, y: object) -> Self:
         """Solve the least squares of every node on the rows of `X`."""
-        matrix, Y = self._begin(X, y, first=True)
-        labels_with_points(Y)
-        unit = self._unit(matrix)
+        self._say_what_fit_ignores()
+        with self._all_or_nothing():
+            matrix, Y = self._begin(X, y, first=True)
+            labels_with_points(Y)
+            self._solve_all(self._unit(matrix), Y)
+        return self
+
+    def _say_what_fit_ignores(self) -> None:
+        given = [name for name, value in _ON_LINE.items() if getattr(self, name) != value]
+        if given:
+            warnings.warn(
+                f"fit takes all examples; {', '.join(given)} are for partial_fit alone.",
+                LabelwoodWarning,
+                stacklevel=3,
+            )
+
+    def _solve_all(self, unit: CSR, Y: CSR) -> None:
         self.n_positive_ = np.bincount(Y.indices, minlength=Y.shape[1]).astype(np.int64)
         solved = solve_nodes(
             unit,
@@ -153,7 +173,6 @@ class HierarchicalRLSClassifier(HierarchicalClassifier):
         self._say_why_it_stopped(sum(int(np.sum(part.left > self.tol)) for part in solved))
         if self.confidence is not None:
             self.examples_, self.example_labels_ = unit, Y
-        return self
 
     def _say_why_it_stopped(self, n_unsolved: int) -> None:
         self.stop_reason_ = "tolerance met for every node"
@@ -162,7 +181,7 @@ class HierarchicalRLSClassifier(HierarchicalClassifier):
                 f"iteration limit for {n_unsolved} nodes; "
                 f"raise max_iter (now {self.max_iter}) or tol"
             )
-            warnings.warn(self.stop_reason_, ConvergenceWarning, stacklevel=3)
+            warnings.warn(self.stop_reason_, ConvergenceWarning, stacklevel=4)
 
     def _learn(self, support: Support, i: int, rows: NDArray[np.int64], signs: DoubleArray) -> None:
         margin = _EVERY_MARGIN if self.store == "all" else float(self.margin)
@@ -214,7 +233,7 @@ class HierarchicalRLSClassifier(HierarchicalClassifier):
             )  # fmt: skip
         if "examples_" not in vars(self):
             return None
-        parent = -1 if self.train == "independent" else int(self.parent_[node])
+        parent = -1 if self.train_ == "independent" else int(self.parent_[node])
         rows = self._examples(self.example_labels_).of_children(parent)
         local, S = Rows.of(self.examples_, rows), self.examples_[rows]
         return local.spreads(S, X, self.max_iter, self.n_jobs)
@@ -230,3 +249,6 @@ class HierarchicalRLSClassifier(HierarchicalClassifier):
             self.example_labels_ = as_csr(self.example_labels_, n_columns=self.classes_.size)
             if self.examples_.shape[0] != self.example_labels_.shape[0]:
                 raise DataError("examples_ and example_labels_ must have the same rows")
+            counted = np.bincount(self.example_labels_.indices, minlength=self.classes_.size)
+            if not np.array_equal(counted, self.n_positive_):
+                raise DataError("n_positive_ must count the example_labels_")

@@ -8,13 +8,19 @@ from numpy.typing import NDArray
 
 from labelwood.core.memory import require_memory
 from labelwood.core.sparse import CSRArrays, csr_arrays, cuts
-from labelwood.core.types import CSR, DoubleArray, FloatArray, IndexArray, PointerArray
+from labelwood.core.types import CSR, AnyArray, DoubleArray, FloatArray, IndexArray, PointerArray
 from labelwood.errors import DataError
-from labelwood.taxonomy._hierarchical_inverse_kernels import PENDING, SUPPORT
+from labelwood.taxonomy._hierarchical_inverse_kernels import (
+    PENDING,
+    POSITIVE,
+    SEEN,
+    SUPPORT,
+)
 
 TERMS = 32  # pending at most; they are settled four at a time
 NO_LIMIT = 2**62  # of the examples that a node keeps
 _SWEEP = 1024  # stored rows after which those that no node uses are looked for
+_MODERATE = 1e15  # far above what learning gives, far below what float32 holds
 _LARGE = 2**26  # bytes above which it is asked whether they are there
 
 _Number = TypeVar("_Number", np.int64, np.float64)
@@ -142,11 +148,12 @@ class Support(NamedTuple):
         return self._replace(indptr=indptr, indices=self.indices[kept], data=self.data[kept])
 
     def check(self, n_features: int, n_nodes: int, *, inverse: bool) -> None:
-        """Refuse arrays that would send a kernel out of bounds."""
+        """Refuse arrays that would send a kernel out of bounds, or that nothing learns."""
         if (
             not cuts(self.indptr, self.n_rows, self.indices.size)
             or self.data.size != self.indices.size
             or np.any(self.indices >= n_features)
+            or not moderate(self.data)
         ):
             raise DataError("the stored rows are inconsistent")
         if any(len(getattr(self, name)) != n_nodes for name in Node._fields):
@@ -175,6 +182,11 @@ def learn_in_room(
     support.put(i, node)
 
 
+def moderate(values: AnyArray) -> bool:
+    """Whether all are numbers whose products and sums stay within float32."""
+    return bool(np.all(np.abs(values) < _MODERATE))
+
+
 def _longer(array: NDArray[_Number], size: int) -> NDArray[_Number]:
     longer: NDArray[_Number] = np.zeros(size, dtype=array.dtype)
     longer[: array.size] = array
@@ -200,4 +212,8 @@ def _fits(node: Node, counts: NDArray[np.int64], n_rows: int, *, inverse: bool) 
         and node.pending.shape == (terms, size)
         and node.factors.shape == (terms,)
         and np.all((node.rows[:n] >= 0) & (node.rows[:n] < n_rows))
+        and np.unique(node.rows[:n]).size == n
+        and 0 <= counts[POSITIVE] <= counts[SEEN]
+        and n <= counts[SEEN]
+        and all(moderate(part) for part in node[1:])
     )

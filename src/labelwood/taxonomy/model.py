@@ -211,7 +211,8 @@ class TaxonomyModel:
             predicted += above.sum(axis=0)
             for i in range(c):
                 moments[i] += (part * weight[:, [i]]).T @ part
-        eigenvalue = np.linalg.eigvalsh(moments / observed[:, None, None])[:, 0]
+        met = np.maximum(observed, np.finfo(np.float64).tiny)  # a node may never be
+        eigenvalue = np.linalg.eigvalsh(moments / met[:, None, None])[:, 0]
         return Process(
             d, self.taxonomy.depth, self.margin, np.clip(eigenvalue, 0, 1 / d),
             predicted / n, observed / n,

@@ -38,7 +38,7 @@ class HierarchicalPerceptron(HierarchicalClassifier):
 
     Attributes
     ----------
-    classes_, parent_, n_positive_, untrained_, scaled_, coef_ :
+    classes_, parent_, n_positive_, untrained_, train_, scaled_, coef_ :
         As those of `HierarchicalRLSClassifier`.
     n_seen_, n_support_ : arrays of shape (n_labels,)
         After `partial_fit`: examples that each node has seen, and its mistakes.
@@ -75,16 +75,15 @@ class HierarchicalPerceptron(HierarchicalClassifier):
 
     def fit(self, X: object, y: object) -> Self:
         """Go through the rows of `X`, `n_epochs` times."""
-        matrix, Y = self._begin(X, y, first=True)
-        labels_with_points(Y)
-        unit = self._unit(matrix)
-        self._set_support(Support.empty(self.classes_.size, inverse=False))
-        for _ in range(self.n_epochs):
-            self._learn_all(unit, Y)
-        self.n_positive_ = np.bincount(Y.indices, minlength=Y.shape[1]).astype(np.int64)
-        weights = side_by_side(self._node_weights(), self.n_features_in_)
-        self._drop_support()
-        self._set_postings(weights)
+        with self._all_or_nothing():
+            matrix, Y = self._begin(X, y, first=True)
+            labels_with_points(Y)
+            self._set_support(Support.empty(self.classes_.size, inverse=False))
+            self._learn_all(self._unit(matrix), Y, self.n_epochs)
+            self.n_positive_ = np.bincount(Y.indices, minlength=Y.shape[1]).astype(np.int64)
+            weights = side_by_side(self._node_weights(), self.n_features_in_)
+            self._drop_support()
+            self._set_postings(weights)
         return self
 
     def _learn(self, support: Support, i: int, rows: NDArray[np.int64], signs: DoubleArray) -> None:
