@@ -36,15 +36,22 @@ def rows(part: str, options: Options) -> Iterator[Row]:
 
     sizes = _QUICK if options.quick else _FULL
     rng = np.random.default_rng(options.seed)
-    points = []
+    points: list[Row] = []
     for best in _BEST:
         for n_arms in sizes["arms"]:
             for gap in sizes["gaps"]:
                 row = _measure(part, best, n_arms, gap, sizes["runs"], rng, options)
-                points.append((row["sum"], row["samples"]))
+                points.append(row)
                 yield row
-    slope, _ = np.polyfit(*np.log(points).T, 1)
-    yield {"rewards": part, "best": "all", "slope": float(slope)}
+    x, y = np.log(sums_and_samples(points))
+    yield {"rewards": part, "best": "all", "slope": float(np.polyfit(x, y, 1)[0])}
+
+
+def sums_and_samples(rows: Sequence[Row]) -> "DoubleArray":
+    """What the rows have to draw, as two arrays in one."""
+    import numpy as np
+
+    return np.array([[row[name] for row in rows] for name in ("sum", "samples")], dtype=float)
 
 
 def _measure(
@@ -112,21 +119,19 @@ def draw(figure: Any, rows: Sequence[Row]) -> None:
         own = [row for row in rows if row["rewards"] == title]
         slope = next(row["slope"] for row in own if row["best"] == "all")
         for best, marker in zip(_BEST, "os", strict=True):
-            points = [(row["sum"], row["samples"]) for row in own if row["best"] == best]
+            points = sums_and_samples([row for row in own if row["best"] == best])
             name = "the control is best" if best == "control" else "a treatment is best"
-            axes.plot(*zip(*points, strict=True), marker, markersize=3.5, alpha=0.7, label=name)
-        _draw_line(axes, [row for row in own if row["best"] != "all"])
+            axes.plot(*points, marker, markersize=3.5, alpha=0.7, label=name)
+        _draw_line(axes, *sums_and_samples([row for row in own if row["best"] in _BEST]))
         axes.set(title=f"{title}: slope {slope:.2f}", xlabel="sum over the arms of Proposition 2")
         axes.set(ylabel="samples, median of the runs", xscale="log", yscale="log")
     legend_below(figure, panels)
 
 
-def _draw_line(axes: Any, rows: Sequence[Row]) -> None:
+def _draw_line(axes: Any, x: "DoubleArray", y: "DoubleArray") -> None:
     """The line of slope 1 through the middle of the points."""
     import numpy as np
 
-    x = np.array([row["sum"] for row in rows], dtype=float)
-    y = np.array([row["samples"] for row in rows], dtype=float)
     times = np.exp(np.log(y / x).mean())
     ends = np.array([x.min(), x.max()])
     axes.plot(ends, times * ends, "--", color="grey", linewidth=1, label="slope 1")
