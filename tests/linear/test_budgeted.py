@@ -23,6 +23,7 @@ from labelwood.errors import DataError, LabelwoodWarning, ModelError, ParameterE
 from labelwood.linear import budgeted_groups
 from labelwood.linear._budgeted_kernels import (
     combine,
+    expected_gains,
     feature_table,
     margins,
     restrict,
@@ -37,6 +38,7 @@ from labelwood.linear._budgeted_problem_kernels import (
     shrink,
 )
 from labelwood.linear.budgeted import BudgetedClassifier
+from labelwood.linear.budgeted_groups import GroupSolver
 from labelwood.linear.budgeted_planes import solve_budgeted
 
 
@@ -159,14 +161,43 @@ def test_the_compact_copy_holds_the_chosen_columns(seed, n_chosen):
     np.testing.assert_array_equal(compact.toarray(), X.toarray()[:, features])
 
 
-def test_what_a_weight_is_worth_follows_from_the_curvature():
+@pytest.fixture(params=[True, False], ids=["intercept", "no intercept"])
+def two_problems(request):
+    """X, residuals, costs, whether there are intercepts, weights, and the curvature by hand."""
     X, signs = noisy_problem(n=20, d=4)
+    X = X.astype(np.float64) + np.array([0, 1, 3, 0])
     rng = np.random.default_rng(0)
     costs, w = rng.random((2, 20)), rng.standard_normal((2, 4))
     slack = np.maximum(0, 1 - signs * (w @ X.T))
-    curvature = 1 + 2 * (costs * (slack > 0)) @ X.astype(np.float64) ** 2
-    worth = saliency(csr_arrays(as_csr(X)), costs * slack * signs, costs, w)
-    np.testing.assert_allclose(worth, (w**2 * curvature).sum(axis=0))
+    active = costs * (slack > 0)
+    centre = active @ X / active.sum(axis=1, keepdims=True) if request.param else np.zeros((2, 4))
+    curvature = 1 + 2 * np.einsum("vi,vij->vj", active, (X - centre[:, None]) ** 2)
+    return X, costs * slack * signs, costs, request.param, w, curvature
+
+
+def test_what_a_weight_is_worth_follows_from_the_curvature(two_problems):
+    X, residuals, costs, fit_intercept, w, curvature = two_problems
+    worth = saliency(csr_arrays(as_csr(X)), residuals, costs, fit_intercept, w)
+    np.testing.assert_allclose(worth, (w**2 * curvature).sum(axis=0), rtol=1e-6)
+
+
+def test_what_a_feature_promises_follows_from_slope_and_curvature(two_problems):
+    X, residuals, costs, fit_intercept, _, curvature = two_problems
+    gains = expected_gains(csr_arrays(as_csr(X)), residuals, costs, fit_intercept, 4)
+    expected = ((residuals @ X) ** 2 / curvature).sum(axis=0)
+    np.testing.assert_allclose(gains, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_small_step_gains_what_was_promised(fit_intercept):
+    X, signs = noisy_problem(n=80, d=5)
+    costs = np.full((1, 80), 1e-3)  # so small that no slack changes its sign
+    solver = GroupSolver(as_csr(X), signs, costs, None, fit_intercept, 1e-10, 10_000)
+    before = solver.one_plane(np.array([0, 1], dtype=np.uint32), solver.no_plane())
+    gains = expected_gains(solver.X, before.residuals, costs, fit_intercept, 5)
+    for j in (2, 3, 4):
+        after = solver.one_plane(np.array([0, 1, j], dtype=np.uint32), before)
+        assert before.value - after.value == pytest.approx(2 * gains[j], rel=0.05, abs=2e-9)
 
 
 def group_problem(fit_intercept):
@@ -485,15 +516,16 @@ def test_a_strict_fit_keeps_to_the_budget_and_is_no_worse_than_one_plane():
     np.testing.assert_array_equal(strict.planes_.toarray(), loose.planes_.toarray())
 
 
-def test_a_strict_fit_mostly_finds_the_best_subset():
+@pytest.mark.parametrize("C", [1.0, 20.0])
+def test_a_strict_fit_mostly_finds_the_best_subset(C):
     found = 0
     for seed in range(12):
-        X, signs = noisy_problem(d=6, seed=seed)
+        X, signs = noisy_problem(d=8, seed=seed)
         X += 0.7 * np.roll(X, 1, axis=1)
-        subsets = itertools.combinations(range(6), 2)
-        best = min(svm_value(X[:, chosen], signs, np.ones(60))[0] for chosen in subsets)
-        found += BudgetedClassifier(2).fit(X, signs).objective_ < 1.002 * best
-    assert found >= 9
+        subsets = itertools.combinations(range(8), 3)
+        best = min(svm_value(X[:, chosen], signs, np.full(60, C))[0] for chosen in subsets)
+        found += BudgetedClassifier(3, C=C).fit(X, signs).objective_ < 1.002 * best
+    assert found >= 11
 
 
 # Odd input

@@ -25,23 +25,28 @@ class FeatureTable(NamedTuple):
 
 @kernel
 def column_scores(X: CSRArrays, residuals: DoubleArray, scores: DoubleArray) -> None:
-    """Add (Σ_i r_i x_ij)² to the score of every column, for every row of `residuals`.
-
-    Sums that are nothing but rounding of their own terms are left out.
-    """
-    sums, sizes = np.empty(scores.size), np.empty(scores.size)
+    """Add (Σ_i r_i x_ij)² to the score of every column, for every row of `residuals`."""
+    sums = np.empty(scores.size)
     for v in range(residuals.shape[0]):
-        sums[:] = 0
-        sizes[:] = 0
-        for i in range(residuals.shape[1]):
-            r = residuals[v, i]
-            if r != 0:
-                for p in range(np.uint64(X.indptr[i]), np.uint64(X.indptr[i + 1])):
-                    sums[X.indices[p]] += r * X.data[p]
-                    sizes[X.indices[p]] += abs(r * X.data[p])
+        _column_sums(X, residuals[v], sums)
         for j in range(scores.size):
-            if abs(sums[j]) > _NEGLIGIBLE * sizes[j]:
-                scores[j] += sums[j] * sums[j]
+            scores[j] += sums[j] * sums[j]
+
+
+@kernel
+def _column_sums(X: CSRArrays, residuals: DoubleArray, sums: DoubleArray) -> None:
+    """Σ_i r_i x_ij of every column; those that are nothing but rounding of their terms are 0."""
+    sums[:] = 0
+    sizes = np.zeros(sums.size)
+    for i in range(residuals.size):
+        r = residuals[i]
+        if r != 0:
+            for p in range(np.uint64(X.indptr[i]), np.uint64(X.indptr[i + 1])):
+                sums[X.indices[p]] += r * X.data[p]
+                sizes[X.indices[p]] += abs(r * X.data[p])
+    for j in range(sums.size):
+        if abs(sums[j]) <= _NEGLIGIBLE * sizes[j]:
+            sums[j] = 0.0
 
 
 @kernel
@@ -145,21 +150,54 @@ def combine(X: CSRArrays, residuals: DoubleArray, out: DoubleArray) -> None:
 
 @kernel
 def saliency(
-    X: CSRArrays, residuals: DoubleArray, costs: DoubleArray, w: DoubleArray
+    X: CSRArrays, residuals: DoubleArray, costs: DoubleArray, fit_intercept: bool, w: DoubleArray
 ) -> DoubleArray:
-    """Twice the rise of ½‖w‖² + Σ c_i slack_i² when a weight goes to zero, by its curvature.
-
-    Summed over the problems: Σ_v w_vj² (1 + 2 Σ c_vi x_ij²), over rows of positive slack.
-    """
-    total = np.zeros(w.shape[1])
-    curvature = np.empty(w.shape[1])
+    """Twice the rise of the objective when a weight goes to zero, by its curvature h: Σ_v w² h."""
+    total, curvature = np.zeros(w.shape[1]), np.empty(w.shape[1])
     for v in range(w.shape[0]):
-        curvature[:] = 1
-        for i in range(residuals.shape[1]):
-            if residuals[v, i] != 0:
-                for p in range(np.uint64(X.indptr[i]), np.uint64(X.indptr[i + 1])):
-                    x = np.float64(X.data[p])
-                    curvature[X.indices[p]] += 2.0 * costs[v, i] * x * x
+        _curvature(X, residuals[v], costs[v], fit_intercept, curvature)
         for j in range(w.shape[1]):
             total[j] += w[v, j] * w[v, j] * curvature[j]
     return total
+
+
+@kernel
+def expected_gains(
+    X: CSRArrays, residuals: DoubleArray, costs: DoubleArray, fit_intercept: bool, n_columns: int
+) -> DoubleArray:
+    """Half the fall of the objective when a weight leaves zero, by Newton's step: Σ_v (Σ r x)²/h.
+
+    The slope at zero is −2 Σ_i r_i x_ij, and h the curvature.
+    """
+    total = np.zeros(n_columns)
+    sums, curvature = np.empty(n_columns), np.empty(n_columns)
+    for v in range(residuals.shape[0]):
+        _column_sums(X, residuals[v], sums)
+        _curvature(X, residuals[v], costs[v], fit_intercept, curvature)
+        for j in range(n_columns):
+            total[j] += sums[j] * sums[j] / curvature[j]
+    return total
+
+
+@kernel
+def _curvature(
+    X: CSRArrays, residuals: DoubleArray, costs: DoubleArray, fit_intercept: bool, out: DoubleArray
+) -> None:
+    """1 + 2 Σ_i c_i x_ij² of every column, over rows of positive slack.
+
+    Where the intercept follows the weight, x is counted from its mean over these rows.
+    """
+    out[:] = 0
+    sums, mass = np.zeros(out.size), 0.0
+    for i in range(residuals.size):
+        if residuals[i] != 0:
+            mass += costs[i]
+            for p in range(np.uint64(X.indptr[i]), np.uint64(X.indptr[i + 1])):
+                x = np.float64(X.data[p])
+                out[X.indices[p]] += costs[i] * x * x
+                sums[X.indices[p]] += costs[i] * x
+    for j in range(out.size):
+        spread = out[j]
+        if fit_intercept and mass > 0:
+            spread = max(spread - sums[j] * sums[j] / mass, _NEGLIGIBLE * spread)
+        out[j] = 1.0 + 2.0 * spread

@@ -107,15 +107,28 @@ class GroupSolver:
         """Solve with one more plane, from the solution without it."""
         planes = [*before.planes, plane]
         starts = np.append(before.starts, before.starts[-1] + plane.size)
+        weights = np.zeros((self.costs.shape[0], int(starts[-1])))
+        weights[:, : before.places.size] = before.weights
+        return self._solve(planes, starts, weights, before)
+
+    def one_plane(self, features: IndexArray, near: Groups) -> Groups:
+        """Solve with these features, sorted, as the only plane, from another solution."""
+        weights = np.zeros((self.costs.shape[0], features.size))
+        _, here, there = np.intersect1d(features, near.union, True, return_indices=True)
+        weights[:, here] = near.coef()[:, there]
+        return self._solve([features], np.array([0, features.size]), weights, near)
+
+    def _solve(
+        self, planes: list[IndexArray], starts: PointerArray, weights: DoubleArray, near: Groups
+    ) -> Groups:
+        """Solve over these planes, from weights and from the intercepts of another solution."""
         union, inverse = np.unique(np.concatenate(planes), return_inverse=True)
         places = inverse.astype(np.uint32)
         X = kernels.restrict(self.X, kernels.feature_table(union))
         problem = self._problem(X, union, starts, places)
-        weights = np.zeros((self.costs.shape[0], places.size))
-        weights[:, : before.places.size] = before.weights
-        intercepts, residuals = before.intercepts.copy(), np.empty(self.costs.shape)
+        intercepts, residuals = near.intercepts.copy(), np.empty(self.costs.shape)
         solved = master.solve_master(
-            problem, weights, intercepts, residuals, before.curvature, self.gap, self.max_iter
+            problem, weights, intercepts, residuals, near.curvature, self.gap, self.max_iter
         )
         self.n_iter += solved.n_iter
         self.converged &= solved.value - solved.bound <= max(self.gap, master.FINEST) * solved.value
@@ -132,10 +145,20 @@ class GroupSolver:
             solved.curvature,
         )
 
-    def heaviest(self, solved: Groups, budget: int) -> IndexArray:
-        """The `budget` features whose loss would raise the objective most, judged one by one."""
-        rises = kernels.saliency(solved.X, solved.residuals, self.costs, solved.coef())
-        return solved.union[largest(rises, budget, 0.0)]
+    def heaviest(self, solved: Groups, n: int) -> IndexArray:
+        """The `n` features whose loss would raise the objective most, judged one by one."""
+        rises = kernels.saliency(
+            solved.X, solved.residuals, self.costs, self.fit_intercept, solved.coef()
+        )
+        return solved.union[largest(rises, n, 0.0)]
+
+    def most_promising(self, solved: Groups, n: int) -> IndexArray:
+        """The `n` other features that would lower the objective most, judged one by one."""
+        gains = kernels.expected_gains(
+            self.X, solved.residuals, self.costs, self.fit_intercept, self.features.size
+        )
+        gains[solved.union] = 0
+        return largest(gains, n, 0.0)
 
     def _problem(
         self, X: CSRArrays, union: IndexArray, starts: PointerArray, places: IndexArray

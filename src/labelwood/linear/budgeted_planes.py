@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from labelwood.core.sparse import csr_arrays
 from labelwood.core.types import CSR, DoubleArray, IndexArray
 from labelwood.linear import _budgeted_kernels as kernels
+from labelwood.linear.budgeted_choice import within_budget
 from labelwood.linear.budgeted_groups import Groups, GroupSolver
 
 _STRICTER = 0.1  # the group problem is solved this much closer than planes are judged
@@ -82,7 +83,7 @@ def solve_budgeted(
     budget : features in a plane
     rows : row numbers, all when None; cost follows their non-zeros
     fit_intercept : whether b is fitted (it is not regularised) or 0
-    strict : keep to `budget` features in all, chosen among those of the planes
+    strict : keep to `budget` features in all, see `budgeted_choice`
     tol : a plane, after the first, must lower the value by this share
     max_planes, max_iter : limits of planes, and of steps for each
 
@@ -113,41 +114,13 @@ def solve_budgeted(
             else:
                 found = more
                 objectives.append(found.value)
-    kept = _within_budget(solver, found, budget, tol, max_planes) if strict else found
+    kept = within_budget(solver, found, budget, tol, max_planes) if strict else found
     return _decisions(solver, found, kept, objectives, bound, reason)
 
 
 def decide(X: CSR, features: IndexArray, coef: DoubleArray, intercepts: DoubleArray) -> DoubleArray:
     """Scores (n_decisions, n) of the rows of X, by a hash table of the features (§7)."""
     return kernels.decide(csr_arrays(X), kernels.feature_table(features), coef, intercepts)
-
-
-def _within_budget(
-    solver: GroupSolver, found: Groups, budget: int, tol: float, max_turns: int
-) -> Groups:
-    """At most `budget` features, as one plane: a good choice among those of all planes.
-
-    The better of the first plane and the heaviest features begins. Each turn then solves
-    with the worst case of the current choice added and keeps the heaviest features, as
-    long as that lowers the objective.
-    """
-    if found.union.size <= budget:
-        return found
-    start = solver.no_plane()
-
-    def solve(features: IndexArray) -> Groups:
-        return solver.add(start, features)
-
-    choices = [solve(found.planes[0]), solve(solver.heaviest(found, budget))]
-    best = min(choices, key=lambda one: one.value)
-    for _ in range(max_turns):
-        plane, _worst = solver.worst_case(best.residuals, budget)
-        wider = solve(np.union1d(best.union, plane))
-        new = solve(solver.heaviest(wider, budget))
-        if best.value - new.value < tol * best.value:
-            break
-        best = new
-    return best
 
 
 def _decisions(
