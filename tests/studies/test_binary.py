@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
@@ -8,6 +8,7 @@ from labelwood.core.sparse import as_csr
 from labelwood.studies._binary import (
     FILES,
     Split,
+    best_by_trial,
     best_of,
     error,
     figures,
@@ -15,6 +16,7 @@ from labelwood.studies._binary import (
     read_splits,
 )
 from labelwood.studies._study import Options
+from labelwood.trees.budgeted import BudgetedTreeClassifier
 from studies.binary import linear_points, write_points, write_set
 
 
@@ -109,6 +111,17 @@ def test_the_first_of_equal_candidates_is_chosen_and_stays_as_it_was():
     (model,) = best_of(candidates, [split], Options())
     assert model.value == 1
     assert not any(hasattr(one, "classes_") for one in candidates)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_the_tree_that_does_best_on_halves_is_chosen_for_each_split(jobs):
+    splits = [split_of(seed=0), split_of(seed=1)]
+    trees = [BudgetedTreeClassifier(k, C=C, random_state=0) for k, C in ((1, 1e-6), (3, 1), (5, 1))]
+    models = best_by_trial(trees, splits, Options(jobs=jobs))
+    for model, split in zip(models, splits, strict=True):
+        errors = [clone(tree).fit(split.X, split.y).trial_errors_[0] for tree in trees]
+        assert model.budget == trees[int(np.argmin(errors))].budget
+        assert model.trial_errors_[0] == min(errors) < errors[0]
 
 
 def test_figures_are_means_over_the_splits():

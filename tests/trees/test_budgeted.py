@@ -33,8 +33,8 @@ from labelwood.trees import budgeted_decisions, budgeted_growth, budgeted_pairs
 from labelwood.trees._budgetedtree_kernels import votes
 from labelwood.trees.budgeted import BudgetedTreeClassifier, _chances
 from labelwood.trees.budgeted_decisions import draw_folds
-from labelwood.trees.budgeted_growth import _gains
 from labelwood.trees.budgeted_pairs import find_pair, memory_of_pairs
+from labelwood.trees.budgeted_pruning import _gains
 from labelwood.trees.budgeted_text import _number
 from test_contract import fitted_bytes
 
@@ -342,7 +342,7 @@ def rare(n, seed=0):
 
 def test_a_class_that_is_nowhere_the_commoner_one_needs_balanced_weights():
     X, y = rare(6_000)
-    plain = BudgetedTreeClassifier(1, random_state=0).fit(X[:3_000], y[:3_000])
+    plain = BudgetedTreeClassifier(1, min_gain=1, random_state=0).fit(X[:3_000], y[:3_000])
     model = clone(plain).set_params(class_weight="balanced").fit(X[:3_000], y[:3_000])
     assert plain.n_leaves_ == 1
     assert model.selected_features_.tolist() == [4]
@@ -698,7 +698,7 @@ def test_fits_on_several_threads_leave_the_threads_of_matrix_products_alone(monk
     def fit(is_first):
         here.is_first = is_first
         assert is_first or first_is_in.wait(60)
-        model = BudgetedTreeClassifier(2, max_depth=1, random_state=0)
+        model = BudgetedTreeClassifier(2, max_depth=1, min_gain=1, random_state=0)
         model.fit(*xor(300, 3, "of equal variance"))
         if is_first:
             first_is_out.set()

@@ -97,6 +97,20 @@ def best_of(candidates: Sequence[Any], splits: Sequence[Split], options: Options
     return fitted([candidates[i] for i in best], splits, options)
 
 
+def best_by_trial(
+    candidates: Sequence[Any], splits: Sequence[Split], options: Options
+) -> list[Any]:
+    """For each split the fitted tree of fewest errors on the other halves of its points."""
+    trees = fitted(
+        [candidate for _ in splits for candidate in candidates],
+        [split for split in splits for _ in candidates],
+        options,
+    )
+    n = len(candidates)
+    by_split = [trees[k : k + n] for k in range(0, len(trees), n)]
+    return [min(some, key=lambda tree: float(tree.trial_errors_[0])) for some in by_split]
+
+
 def _held_out_error(model: Any, split: Split, seed: int) -> float:
     from sklearn.model_selection import StratifiedKFold, cross_val_score
 

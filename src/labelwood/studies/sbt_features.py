@@ -13,6 +13,7 @@ from labelwood.studies._binary import (
     FILES,
     N_FOLDS,
     Split,
+    best_by_trial,
     best_of,
     figures,
     n_features,
@@ -24,11 +25,11 @@ from labelwood.studies._study import Options, Study
 
 C_GRID = (0.1, 1.0, 10.0)
 L1_GRID = tuple(2.0 ** (power / 2) for power in range(-28, 21))
-BUDGETS = {  # of a decision: 0.1, 0.3, 1, 3, 9 per cent of the features, as far as time allows
-    "pcmac": (3, 10, 33, 99, 296),
-    "basehock": (5, 15, 49, 146, 438),
+BUDGETS = {  # of a decision: 0.1, 0.3, 1, 3, 10 per cent of the features, as far as time allows
+    "pcmac": (3, 10, 33, 99, 328),
+    "basehock": (5, 15, 49, 146, 486),
     "madelon": (1, 2, 5, 15),
-    "a9a": (1, 4, 11),
+    "a9a": (1, 4, 12),
 }
 PUBLISHED = {"SBT": 7.22, "linear SVM": 7.47}  # per cent on pcmac (Table 5)
 
@@ -55,7 +56,7 @@ def _models(
 
     for budget in budgets:
         trees = [BudgetedTreeClassifier(budget, C=C, random_state=options.seed) for C in C_GRID]
-        yield "SBT", budget, best_of(trees, splits, options)
+        yield "SBT", budget, best_by_trial(trees, splits, options)
     for budget in budgets:
         decisions = [BudgetedClassifier(budget, C=C) for C in C_GRID]
         yield "BAC", budget, best_of(decisions, splits, options)
@@ -119,8 +120,8 @@ STUDY = Study(
     notes=(
         ERROR_NOTE,
         "budget: features that a decision may have; features: those that the whole model reads.",
-        f"SBT, BAC and linear SVM: C of {C_GRID} from {N_FOLDS}-fold cross-validation; L1: the "
-        "largest C within the budget.",
+        f"BAC and linear SVM: C of {C_GRID} from {N_FOLDS}-fold cross-validation; SBT: by its own "
+        "trial on halves of the points; L1: the largest C within the budget.",
         "published: Table 5 of Liu and Tsang (JMLR 2017), one split 80/20.",
     ),
 )

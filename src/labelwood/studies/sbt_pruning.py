@@ -19,6 +19,7 @@ GROWN: dict[str, Any] = {"max_depth": 40, "min_split": 2}  # to the end, as Algo
 LEARNERS: dict[str, dict[str, Any]] = {
     "SBT without pruning": {"prune": False},
     "SBT pruned for any gain": {"min_gain": 0.0},
+    "SBT pruned strictly": {"min_gain": 1.0},
     "SBT": {},
 }
 
@@ -60,7 +61,7 @@ STUDY = Study(
         ERROR_NOTE,
         f"C = {C:g}, {', '.join(f'{name}={value}' for name, value in GROWN.items())}: trees are "
         "grown to the end; budget: features of a decision; features: those of the whole tree.",
-        "for any gain: decisions stay where they leave fewer held-out errors; SBT: where these are "
-        "fewer by one standard error.",
+        "for any gain: decisions stay where they leave fewer held-out errors; strictly: where "
+        "these are fewer by one standard error; SBT: as strictly as its trial on halves says.",
     ),
 )

@@ -14,7 +14,6 @@ from labelwood.core.parallel import blocks
 from labelwood.core.types import AnyArray, DoubleArray, PointerArray
 from labelwood.trees.budgeted_decisions import (
     LINEAR,
-    SECOND_ORDER,
     Effort,
     Growth,
     Place,
@@ -24,6 +23,16 @@ from labelwood.trees.budgeted_decisions import (
 )
 from labelwood.trees.budgeted_nodes import FlatTrees, Node, flatten, join
 from labelwood.trees.budgeted_pairs import memory_of_pairs
+from labelwood.trees.budgeted_pruning import (
+    LADDER,
+    N_PARTS,
+    Strictness,
+    choose,
+    cut,
+    parts_of,
+    settle,
+    wrong_by_strictness,
+)
 
 _AT_ONCE = 8  # trees that grow together; the points of their nodes are held in memory
 _USUAL_DEPTH = 12
@@ -31,17 +40,44 @@ _USUAL_DEPTH = 12
 
 def grow_trees(
     points: Points, codes: PointerArray, classes: range, growth: Growth, n_jobs: int | None
-) -> tuple[FlatTrees, Effort]:
+) -> tuple[FlatTrees, list[Strictness], Effort]:
     """A tree for each of `classes`, `codes` being the class of each point; some at a time."""
     _require_memory(points, min(len(classes), _AT_ONCE), growth, n_jobs)
     balance = growth.class_weight == "balanced"
-    parts, effort = [], Effort()
+    parts, pruned, effort = [], [], Effort()
     for block in blocks(len(classes), _AT_ONCE):
         trees = [points.of_class(codes, classes[k], balance) for k in block]
-        roots, cost = _grow(trees, growth, n_jobs)
-        parts.append(flatten(roots, trees))
-        effort = effort.and_of(cost)
-    return join(parts), effort
+        strictness, tried = _strictness(trees, growth, n_jobs)
+        nodes, cost = _grow(trees, growth, n_jobs)
+        settle(nodes, trees, [one.min_gain for one in strictness])
+        cut(nodes)
+        parts.append(flatten(nodes[: len(trees)], trees))
+        pruned += strictness
+        effort = effort.and_of(tried).and_of(cost)
+    return join(parts), pruned, effort
+
+
+def _strictness(
+    trees: list[Points], growth: Growth, n_jobs: int | None
+) -> tuple[list[Strictness], Effort]:
+    """How strictly each tree is pruned: as was asked, or by trial."""
+    if not growth.prune or not np.isnan(growth.min_gain):
+        min_gain = growth.min_gain if growth.prune else -np.inf
+        return [Strictness(min_gain, np.nan)] * len(trees), Effort()
+    parts = [parts_of(points) for points in trees]
+    wrong = [np.empty((len(LADDER), part.size), dtype=bool) for part in parts]
+    total = Effort()
+    for k in range(N_PARTS):
+        others = [
+            points._replace(weights=np.where(part == k, 0.0, points.weights))
+            for points, part in zip(trees, parts, strict=True)
+        ]
+        nodes, effort = _grow(others, growth, n_jobs, f"trial {k + 1} of {N_PARTS}: ")
+        total = total.and_of(Effort(effort.n_iter))  # of the final trees alone it is told
+        for root in nodes[: len(trees)]:
+            rows = np.flatnonzero(parts[root.tree] == k)
+            wrong[root.tree][:, rows] = wrong_by_strictness(root, others, rows, n_jobs)
+    return [choose(one, points.weights) for one, points in zip(wrong, trees, strict=True)], total
 
 
 def _require_memory(points: Points, n_trees: int, growth: Growth, n_jobs: int | None) -> None:
@@ -57,8 +93,13 @@ def _require_memory(points: Points, n_trees: int, growth: Growth, n_jobs: int | 
     )
 
 
-def _grow(trees: list[Points], growth: Growth, n_jobs: int | None) -> tuple[list[Node], Effort]:
-    """The root of one tree for each of `trees`; the nodes of a level are found together."""
+def _grow(
+    trees: list[Points], growth: Growth, n_jobs: int | None, what: str = ""
+) -> tuple[list[Node], Effort]:
+    """All nodes of a tree for each of `trees`, the roots first and in the order of the trees.
+
+    The nodes of a level are found together; nothing is pruned.
+    """
     level = [_root(points, number) for number, points in enumerate(trees)]
     nodes, total = [], Effort()
     while level:
@@ -67,7 +108,8 @@ def _grow(trees: list[Points], growth: Growth, n_jobs: int | None) -> tuple[list
             node.reason = _no_split(node, growth)
         still = [node for node in level if not node.reason]
         places = [Place(trees[node.tree], node.rows, node.leaf_errors[1]) for node in still]
-        splits, effort = find_splits(places, growth, n_jobs, f"decisions at depth {level[0].depth}")
+        description = f"{what}decisions at depth {level[0].depth}"
+        splits, effort = find_splits(places, growth, n_jobs, description)
         total = total.and_of(effort)
         level = []
         for node, split in zip(still, splits, strict=True):
@@ -76,9 +118,7 @@ def _grow(trees: list[Points], growth: Growth, n_jobs: int | None) -> tuple[list
             else:
                 found = split.decision.features.size > 0
                 node.reason = NOT_DIVIDED if found else "no feature tells the classes apart"
-    for node in reversed(nodes):  # children come after their parents
-        _settle(trees[node.tree], node, growth)
-    return nodes[: len(trees)], total
+    return nodes, total
 
 
 def _no_split(node: Node, growth: Growth) -> str:
@@ -125,41 +165,6 @@ def _node(
     totals = _totals(points, rows)
     errors = np.array([totals.min(), points.wrong(rows, held_out)])
     return Node(tree, depth, rows, distances * _majority(totals), totals, errors)
-
-
-def _settle(points: Points, node: Node, growth: Growth) -> None:
-    """The errors left below a node; a leaf takes its place if that has hardly more."""
-    node.subtree_errors = node.leaf_errors
-    if node.decision is None or node.positive is None or node.negative is None:
-        return
-    below = node.positive.subtree_errors + node.negative.subtree_errors
-    choices = 2 * node.decision.features.size * np.log(points.X.shape[1] + 1)
-    n_leaves = node.positive.n_leaves + node.negative.n_leaves
-    variances = points.variance(node.rows, node.leaf_errors)
-    least = growth.min_gain * np.sqrt(variances * [choices, n_leaves / 2])
-    if growth.prune and not _gains(node.leaf_errors, below, least):
-        node.prune(_why_pruned(node))
-    else:
-        node.subtree_errors, node.n_leaves = below, n_leaves
-
-
-def _why_pruned(node: Node) -> str:
-    """A split of second order is in vain if no decision divides its halves."""
-    halves = [child.reason for child in (node.positive, node.negative) if child is not None]
-    second = node.decision is not None and node.decision.kind == SECOND_ORDER
-    return NOT_DIVIDED if second and halves == [NOT_DIVIDED] * 2 else "pruned"
-
-
-def _gains(alone: DoubleArray, below: DoubleArray, least: DoubleArray) -> bool:
-    """Whether fewer errors are left, and by one of the counts fewer by more than chance explains.
-
-    A number e of errors has a standard error of about √e. The best of d features without
-    meaning, k at a time, lower it by some √(2 e k ln d); leaves that take the label of most of
-    their points by one that grows with the root of their number. So `least` is √(2 e k ln d)
-    and, for the held-out errors, √(e × half the number of leaves).
-    """
-    fewer = (alone > below) & (alone - below >= least)
-    return bool(alone[0] > below[0] and np.any(fewer))
 
 
 def _totals(points: Points, rows: PointerArray) -> DoubleArray:

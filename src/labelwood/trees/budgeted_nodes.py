@@ -127,17 +127,23 @@ class Node:
         self.reason = reason
 
 
+def in_order(root: Node) -> list[Node]:
+    """The nodes of a tree in the order in which they are walked: the positive branch first."""
+    nodes, stack = [], [root]
+    while stack:
+        nodes.append(stack.pop())
+        children = (nodes[-1].negative, nodes[-1].positive)
+        stack += [child for child in children if child is not None]
+    return nodes
+
+
 def flatten(roots: list[Node], trees: "list[Points]") -> FlatTrees:
     """All nodes in the order in which they are walked."""
     nodes: list[Node] = []
     starts = []
     for root in roots:
         starts.append(len(nodes))
-        stack = [root]
-        while stack:
-            node = stack.pop()
-            nodes.append(node)
-            stack += [child for child in (node.negative, node.positive) if child is not None]
+        nodes += in_order(root)
     places = {id(node): place for place, node in enumerate(nodes)}
     right = [-1 if node.negative is None else places[id(node.negative)] for node in nodes]
     n_folds = trees[0].n_folds

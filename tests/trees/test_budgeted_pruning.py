@@ -1,0 +1,106 @@
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from labelwood.core.sparse import as_csr
+from labelwood.studies._binary import error, read_splits
+from labelwood.studies._study import Options
+from labelwood.trees.budgeted import BudgetedTreeClassifier
+from labelwood.trees.budgeted_decisions import Points, draw_folds
+from labelwood.trees.budgeted_nodes import FlatTrees
+from labelwood.trees.budgeted_pruning import LADDER, N_PARTS, choose, parts_of
+
+
+@pytest.mark.parametrize("n_folds", [2, 5])
+def test_every_fold_and_class_is_in_both_halves(n_folds):
+    signs = np.where(np.random.default_rng(0).random(101) < 0.3, 1.0, -1.0)
+    folds = draw_folds((signs > 0).astype(np.int64), n_folds, 0)
+    parts = parts_of(Points(as_csr(np.ones((101, 1))), signs, np.ones(101), folds, n_folds))
+    for sign in (-1, 1):
+        for fold in range(n_folds):
+            counts = np.bincount(parts[(signs == sign) & (folds == fold)], minlength=N_PARTS)
+            assert counts.max() - counts.min() <= 1
+
+
+def strictness_by_hand(model, X, y):
+    """Trees on each half, pruned with each strictness, and the errors on the other half."""
+    signs = np.where(y, 1.0, -1.0)
+    folds = draw_folds(y.astype(np.int64), model.n_folds, model.random_state)
+    parts = parts_of(Points(as_csr(X), signs, np.ones(y.size), folds, model.n_folds))
+    wrong = np.empty((len(LADDER), y.size), dtype=bool)
+    for k, min_gain in enumerate(LADDER):
+        for part in range(N_PARTS):
+            half = clone(model).set_params(min_gain=min_gain)
+            half.fit(X, y, sample_weight=(parts != part).astype(float))
+            wrong[k, parts == part] = half.predict(X[parts == part]) != y[parts == part]
+    return wrong
+
+
+@pytest.mark.parametrize(("seed", "noise"), [(0, 0.0), (1, 0.3), (2, 0.5)])
+def test_strictness_is_tried_on_trees_of_halves(seed, noise):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((400, 6)).astype(np.float32)
+    y = (X[:, 0] > np.abs(X[:, 1])) ^ (rng.random(400) < noise)
+    model = BudgetedTreeClassifier(2, second_order=False, random_state=0).fit(X, y)
+    wrong = strictness_by_hand(model, X, y)
+    errors = wrong.sum(axis=1)
+    place = LADDER.index(model.min_gains_[0])
+    assert model.trial_errors_[0] == pytest.approx(errors[place] / 400)
+    best = errors.argmin()
+    apart = (wrong != wrong[best]).sum(axis=1)
+    assert place == [
+        n - errors[best] <= np.sqrt(m) for n, m in zip(errors, apart, strict=True)
+    ].index(True)
+    same = clone(model).set_params(min_gain=LADDER[place]).fit(X, y)
+    for name in FlatTrees._fields:
+        np.testing.assert_array_equal(getattr(model, f"{name}_"), getattr(same, f"{name}_"))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "weights", "chosen"),
+    [
+        ([4, 4, 4, 4, 4, 4], 1.0, 0),  # the usual one where all are alike
+        ([9, 9, 9, 9, 9, 4], 1.0, 5),  # 5 apart: more than √5
+        ([5, 5, 5, 5, 5, 4], 1.0, 0),  # 1 apart: not more than √1
+        ([9, 5, 4, 9, 9, 9], 1.0, 1),  # of two that are alike the more usual
+        ([9, 9, 9, 9, 9, 4], 9.0, 5),  # weights of points count alike on both sides
+    ],
+)
+def test_the_most_usual_strictness_within_a_standard_error_is_chosen(wrong, weights, chosen):
+    found = choose(np.arange(20) < np.array(wrong)[:, None], np.full(20, weights))
+    assert found.min_gain == LADDER[chosen]
+    assert found.error == pytest.approx(wrong[chosen] / 20)
+
+
+def test_few_heavy_points_say_less_than_many():
+    wrong = np.zeros((len(LADDER), 40), dtype=bool)
+    wrong[0, :4] = wrong[1:5, 4:16] = True
+    weights = np.where(np.arange(40) < 4, 3.0, 1.0)  # 12 apart from the last, as the others are
+    assert choose(wrong, weights).min_gain == 0
+    weights[:4] = [9.0, 1.0, 1.0, 1.0]
+    assert choose(wrong, weights).min_gain == 0
+    weights[:4] = [12.0, 0.0, 0.0, 0.0]
+    assert choose(wrong, weights).min_gain == LADDER[0]
+
+
+def test_strictness_is_not_tried_where_it_is_given_or_nothing_is_pruned():
+    X = np.random.default_rng(0).standard_normal((300, 4))
+    y = X[:, 0] > np.abs(X[:, 1])
+    given = BudgetedTreeClassifier(2, min_gain=2, random_state=0).fit(X, y)
+    whole = BudgetedTreeClassifier(2, prune=False, random_state=0).fit(X, y)
+    assert given.min_gains_.tolist() == [2]
+    assert whole.min_gains_.tolist() == [-np.inf]
+    assert np.isnan([given.trial_errors_, whole.trial_errors_]).all()
+
+
+@pytest.mark.shared
+def test_weak_decisions_that_help_together_are_kept(shared_data):
+    options = Options(data=shared_data)
+    gains, errors = [], {1.0: [], None: []}
+    for split in read_splits("basehock", options):
+        for min_gain, found in errors.items():
+            model = BudgetedTreeClassifier(5, C=5, min_gain=min_gain, random_state=0)
+            found.append(error(model.fit(split.X, split.y), split))
+            gains += model.min_gains_.tolist()
+    assert min(gains) < 1
+    assert np.mean(errors[None]) < np.mean(errors[1.0]) - 1
