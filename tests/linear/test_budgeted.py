@@ -528,6 +528,27 @@ def test_a_strict_fit_mostly_finds_the_best_subset(C):
     assert found >= 11
 
 
+def test_a_strict_fit_looks_far_beyond_the_first_plane():
+    X, signs = noisy_problem(n=60, d=300, seed=2)
+    solved = BudgetedClassifier(10).fit(X, signs)
+    one = solve_budgeted(as_csr(X), signs, np.ones(60), budget=10, strict=True, max_planes=1)
+    assert solved.objective_ < 0.7 * one.objective
+
+
+def test_only_the_solution_that_is_kept_has_to_converge(monkeypatch):
+    X, signs = noisy_problem(n=60, d=40)
+    solve, n_solved = GroupSolver.one_plane, []
+
+    def unsolved_at_first(self, features, near):
+        n_solved.append(features.size)
+        return solve(self, features, near)._replace(converged=len(n_solved) > 1)
+
+    monkeypatch.setattr(GroupSolver, "one_plane", unsolved_at_first)
+    solved = solve_budgeted(as_csr(X), signs, np.full(60, 5.0), budget=4, strict=True)
+    assert len(n_solved) > 3
+    assert solved.converged
+
+
 # Odd input
 
 

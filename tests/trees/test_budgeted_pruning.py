@@ -83,6 +83,36 @@ def test_few_heavy_points_say_less_than_many():
     assert choose(wrong, weights).min_gain == LADDER[0]
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_the_usual_strictness_is_chosen_where_all_are_alike_whatever_the_weights(seed):
+    rng = np.random.default_rng(seed)
+    wrong = np.tile(rng.random(57) < 0.3, (len(LADDER), 1))
+    weights = rng.random(57) + 0.5
+    found = choose(wrong, weights)
+    assert found.min_gain == LADDER[0]
+    assert found.error == pytest.approx(weights[wrong[0]].sum() / weights.sum())
+
+
+@pytest.mark.parametrize("weights", [[0, 1, 0, 1], [1, 0, 0, 1], [1e-141, 1e199, 1e-124, 1]])
+def test_points_of_no_weight_are_in_no_half(weights):
+    X, y = np.arange(8.0).reshape(4, 2), np.array([0, 0, 1, 1])
+    model = BudgetedTreeClassifier(1, random_state=0).fit(X, y, sample_weight=weights)
+    assert 0 <= model.trial_errors_[0] <= 1
+    points = Points(as_csr(X), 2.0 * y - 1, np.array(weights, float), np.arange(4) % 2, 2)
+    assert ((parts_of(points) < 0) == (np.array(weights) == 0)).all()
+
+
+def test_classes_that_cost_the_same_do_so_in_each_half():
+    signs = np.where(np.arange(31) < 5, 1.0, -1.0)
+    weights = np.where(signs > 0, 3.1, 15.5 / 26)
+    points = Points(as_csr(np.ones((31, 1))), signs, weights, np.arange(31) % 5, 5)
+    for part in range(N_PARTS):
+        half = points.without(parts_of(points) == part, balance=True)
+        assert half.weights[signs > 0].sum() == pytest.approx(half.weights[signs < 0].sum())
+        plain = points.without(parts_of(points) == part, balance=False)
+        np.testing.assert_array_equal(plain.weights[plain.weights > 0], weights[half.weights > 0])
+
+
 def test_strictness_is_not_tried_where_it_is_given_or_nothing_is_pruned():
     X = np.random.default_rng(0).standard_normal((300, 4))
     y = X[:, 0] > np.abs(X[:, 1])

@@ -14,7 +14,7 @@ from labelwood.errors import DataError, ParameterError
 from labelwood.experiments.rewards import DELTA, Bernoulli, RewardModel, shown
 from labelwood.experiments.simulate import MOST_SAMPLES, Setting, numbers, simulate
 
-_LIMIT = 100  # times the theoretical complexity; the samples are 7 to 25 times it
+_LIMIT = 100  # times the theoretical complexity; the samples are 7 to 26 times it
 _ROUNDS = 100  # batches that an average arm gets, about
 _LARGEST_RATIO = 1e150  # whose square is finite
 

@@ -1,6 +1,6 @@
 """Features picked from wide sparse rows: scores of all, and the compact copy of a few.
 
-Every kernel costs one pass over non-zeros, whatever the number of columns.
+Every kernel costs a pass or two over non-zeros, whatever the number of columns.
 """
 
 from typing import NamedTuple

@@ -106,7 +106,8 @@ def lower_bound(residuals: DoubleArray, costs: DoubleArray, largest: float) -> f
                 squares += r * r / costs[v, i]
     if total == 0:
         return 0.0
-    return total * total / (4.0 * squares + 8.0 * largest)
+    below = 4.0 * squares + 8.0 * largest
+    return total * total / below if below > 0 else 0.0
 
 
 @kernel

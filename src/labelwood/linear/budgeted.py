@@ -47,10 +47,10 @@ class BudgetedClassifier(BudgetedEstimator, BinaryEstimator):
     C : float
         Cost of an error.
     max_planes : int
-        Limit of planes. More planes look further for features.
+        Limit of planes, and of turns of the local search. One plane is taken as it is.
     strict : bool
-        When the planes hold more than `budget` features, choose that many of them by a local
-        search and solve again on these alone. Without it all are used, up to
+        When the planes hold more than `budget` features, choose that many by a local search
+        that begins with theirs, and solve again on these alone. Without it all are used, up to
         `budget × max_planes`.
     class_weight : "balanced" or None
         Whether the classes cost the same in all, whatever their numbers of points.
@@ -71,12 +71,12 @@ class BudgetedClassifier(BudgetedEstimator, BinaryEstimator):
     planes_ : csr_array of shape (n_planes, n_features)
         The weights ω_h of each plane; a plane's features are its stored entries, zero where
         the plane fell out of the solution again. `coef_` is their sum, unless features were
-        dropped to keep to the budget.
+        chosen to keep to the budget.
     objective_trace_ : array of shape (n_planes + 1,)
         Objective without a feature, and after each plane; it never rises.
     objective_ : float
-        Objective of this classifier: the last of the trace, or more where features were
-        dropped.
+        Objective of this classifier: the last of the trace, unless the features were chosen
+        to keep to the budget.
     lower_bound_ : float
         No choice of `budget` features has a lower objective.
     margin_ : float

@@ -17,8 +17,9 @@ def within_budget(
 ) -> Groups:
     """A solution with at most `budget` features, as one plane; `found` if it has no more.
 
-    It begins with the best of three: the first plane, the heaviest features of all planes, and
-    features gathered step by step.
+    It begins with three choices: the first plane, the heaviest features of all planes, and
+    features gathered step by step. The two best are improved, for the best of all may be one
+    from which no exchange leads on.
     """
     if found.union.size <= budget:
         return found
@@ -27,16 +28,9 @@ def within_budget(
         solver.one_plane(solver.heaviest(found, budget), found),
         _gathered(solver, budget),
     ]
-    best = min(choices, key=lambda one: one.value)
-    size = budget
-    while size > 0:
-        for _ in range(max_turns):
-            new = _exchanged(solver, best, size, budget)
-            if best.value - new.value < tol * best.value:
-                break
-            best = new
-        size //= 2
-    return best
+    first, second, _ = sorted(choices, key=lambda one: one.value)
+    improved = [_improved(solver, one, budget, tol, max_turns) for one in (first, second)]
+    return min(improved, key=lambda one: one.value)
 
 
 def _gathered(solver: GroupSolver, budget: int) -> Groups:
@@ -49,6 +43,19 @@ def _gathered(solver: GroupSolver, budget: int) -> Groups:
             break
         solved = solver.one_plane(np.union1d(solved.union, more), solved)
     return solved
+
+
+def _improved(solver: GroupSolver, best: Groups, budget: int, tol: float, max_turns: int) -> Groups:
+    """Features exchanged for more promising ones, many at a time and then fewer."""
+    size = budget
+    while size > 0:
+        for _ in range(max_turns):
+            new = _exchanged(solver, best, size, budget)
+            if best.value - new.value < tol * best.value:
+                break
+            best = new
+        size //= 2
+    return best
 
 
 def _exchanged(solver: GroupSolver, solved: Groups, size: int, budget: int) -> Groups:

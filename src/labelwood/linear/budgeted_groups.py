@@ -22,7 +22,7 @@ class Groups(NamedTuple):
 
     `union` are the features of all planes, `X` the rows on these alone; see
     `_budgeted_problem_kernels.Problem` for `starts` and `places`. Features are counted among
-    those that occur in the rows.
+    those that occur in the rows. `converged` says whether the tolerance was met.
     """
 
     planes: list[IndexArray]
@@ -35,6 +35,7 @@ class Groups(NamedTuple):
     residuals: DoubleArray
     value: float
     curvature: float
+    converged: bool
 
     def coef(self) -> DoubleArray:
         """Weights of the features of `union`, a row for each problem."""
@@ -48,7 +49,6 @@ class GroupSolver:
     ----------
     features : the columns that occur in the rows
     n_iter : steps made so far
-    converged : whether all solutions so far met the tolerance `gap`
     """
 
     def __init__(
@@ -76,7 +76,6 @@ class GroupSolver:
         self.gap = gap
         self.max_iter = max_iter
         self.n_iter = 0
-        self.converged = True
 
     def worst_case(self, residuals: DoubleArray, budget: int) -> tuple[IndexArray, float]:
         """The plane with the greatest Σ_j (Σ_i r_i x_ij)², and that sum (§4.1.1)."""
@@ -100,7 +99,7 @@ class GroupSolver:
         curvature = max(1e-4 * self.costs.sum() * self.largest**2, np.finfo(float).tiny)
         weights = np.zeros((shape[0], 0))
         return Groups(
-            [], starts, none, none, self.X, weights, intercepts, residuals, value, curvature
+            [], starts, none, none, self.X, weights, intercepts, residuals, value, curvature, True
         )
 
     def add(self, before: Groups, plane: IndexArray) -> Groups:
@@ -131,7 +130,7 @@ class GroupSolver:
             problem, weights, intercepts, residuals, near.curvature, self.gap, self.max_iter
         )
         self.n_iter += solved.n_iter
-        self.converged &= solved.value - solved.bound <= max(self.gap, master.FINEST) * solved.value
+        met = solved.value - solved.bound <= max(self.gap, master.FINEST) * solved.value
         return Groups(
             planes,
             starts,
@@ -143,6 +142,7 @@ class GroupSolver:
             residuals,
             solved.value,
             solved.curvature,
+            bool(met),
         )
 
     def heaviest(self, solved: Groups, n: int) -> IndexArray:

@@ -30,16 +30,16 @@ class BudgetedDecisions:
         A row (a number) for each problem.
     planes, plane_weights :
         Features of each plane, and its weights ω_h of shape (n_problems, features). They add
-        up to `coef`, unless `strict` had to drop features.
+        up to `coef`, unless `strict` dropped or exchanged features.
     objectives :
         Value without a feature, and after each plane; it never rises.
     objective :
-        Value of these decisions: the last of `objectives`, or more where features were dropped.
+        Value of these decisions: the last of `objectives`, or another where `strict` chose them.
     bound :
         No choice of features within the budget has a lower value.
     n_iter, converged :
-        Steps made (proximal ones, and those of the systems of Newton's), and whether every group
-        problem met its tolerance.
+        Steps made (proximal ones, and those of the systems of Newton's), and whether the last group
+        problem, and that of these decisions, met their tolerance.
     stop_reason :
         Why no more planes were added.
     """
@@ -144,6 +144,6 @@ def _decisions(
         objective=kept.value,
         bound=min(bound, kept.value),  # which rounding may exceed where both are next to nothing
         n_iter=solver.n_iter,
-        converged=solver.converged,
+        converged=found.converged and kept.converged,
         stop_reason=reason,
     )

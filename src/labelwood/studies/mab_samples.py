@@ -158,9 +158,9 @@ STUDY = Study(
         f"Algorithm 1 at δ = {DELTA}; the best arm is a treatment, or the control.",
         "gap: between the best arm and the next, in units of σ; the others are uniform over "
         f"{SPREAD} σ below the next.",
-        "sum: Σ (σ/Δ)² ln(K ln(e + (σ/Δ)²) / δ) over the effective gaps of Proposition 2; samples: "
-        "median of the runs; times: samples in units of the sum; right: runs that end with the "
-        "best arm.",
+        "sum: Σ (σ/Δ)² ln(K ln(e + (σ/Δ)²) / δ) over the effective gaps of Proposition 2, K being "
+        "the number of treatments; samples: median of the runs; times: samples in units of the "
+        "sum; right: runs that end with the best arm.",
         "slope: of the logarithm of the samples against that of the sum, over all problems.",
     ),
 )

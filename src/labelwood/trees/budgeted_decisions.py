@@ -26,7 +26,7 @@ _ONE_FIT = Lock()
 
 
 class Growth(NamedTuple):
-    """What the growth of a tree depends on besides its points."""
+    """What the growth of a tree depends on besides its points; a `min_gain` of NaN is tried."""
 
     budget: int
     C: float
@@ -55,6 +55,11 @@ class Points(NamedTuple):
         there = codes == one
         weights = balanced(self.weights, there) if balance else self.weights
         return self._replace(signs=np.where(there, 1.0, -1.0), weights=weights)
+
+    def without(self, rows: AnyArray, balance: bool) -> Self:
+        """The same points, but that these weigh nothing; both sides are balanced again if asked."""
+        weights = np.where(rows, 0.0, self.weights)
+        return self._replace(weights=balanced(weights, self.signs > 0) if balance else weights)
 
     def wrong(self, rows: PointerArray, scores: DoubleArray) -> float:
         """Weight of the rows whose score has the wrong sign."""

@@ -65,15 +65,15 @@ def _strictness(
         min_gain = growth.min_gain if growth.prune else -np.inf
         return [Strictness(min_gain, np.nan)] * len(trees), Effort()
     parts = [parts_of(points) for points in trees]
-    wrong = [np.empty((len(LADDER), part.size), dtype=bool) for part in parts]
+    wrong = [np.zeros((len(LADDER), part.size), dtype=bool) for part in parts]
     total = Effort()
     for k in range(N_PARTS):
+        balance = growth.class_weight == "balanced"
         others = [
-            points._replace(weights=np.where(part == k, 0.0, points.weights))
-            for points, part in zip(trees, parts, strict=True)
+            points.without(part == k, balance) for points, part in zip(trees, parts, strict=True)
         ]
         nodes, effort = _grow(others, growth, n_jobs, f"trial {k + 1} of {N_PARTS}: ")
-        total = total.and_of(Effort(effort.n_iter))  # of the final trees alone it is told
+        total = total.and_of(Effort(effort.n_iter))  # a trial that is not quite solved will do
         for root in nodes[: len(trees)]:
             rows = np.flatnonzero(parts[root.tree] == k)
             wrong[root.tree][:, rows] = wrong_by_strictness(root, others, rows, n_jobs)

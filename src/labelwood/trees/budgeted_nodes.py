@@ -137,8 +137,8 @@ def in_order(root: Node) -> list[Node]:
     return nodes
 
 
-def flatten(roots: list[Node], trees: "list[Points]") -> FlatTrees:
-    """All nodes in the order in which they are walked."""
+def flatten(roots: list[Node], trees: "list[Points]", *, slopes: bool = True) -> FlatTrees:
+    """All nodes in the order in which they are walked; to walk them alone takes no `slopes`."""
     nodes: list[Node] = []
     starts = []
     for root in roots:
@@ -163,7 +163,7 @@ def flatten(roots: list[Node], trees: "list[Points]") -> FlatTrees:
         totals=np.array([node.totals for node in nodes]),
         cv_errors=np.array([node.cv_error for node in nodes]),
         subtree_errors=np.array([node.subtree_errors for node in nodes]),
-        slopes=np.array([_slope(node, trees[node.tree]) for node in nodes]),
+        slopes=np.array([slopes and _slope(node, trees[node.tree]) for node in nodes], dtype=float),
         kinds=np.array(
             [node.reason if d is None else d.kind for node, d in zip(nodes, decisions, strict=True)]
         ),

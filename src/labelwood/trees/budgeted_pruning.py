@@ -56,8 +56,8 @@ def _gains(alone: DoubleArray, below: DoubleArray, least: DoubleArray) -> bool:
 
     A number e of errors has a standard error of about √e. The best of d features without
     meaning, k at a time, lower it by some √(2 e k ln d); leaves that take the label of most of
-    their points by one that grows with the root of their number. So `least` is √(2 e k ln d)
-    and, for the held-out errors, √(e × half the number of leaves).
+    their points by one that grows with the root of their number. So `least` is
+    `min_gain` times √(2 e k ln d) and, for the held-out errors, √(e × half the number of leaves).
     """
     fewer = (alone > below) & (alone - below >= least)
     return bool(alone[0] > below[0] and np.any(fewer))
@@ -78,9 +78,11 @@ def _why_pruned(node: Node) -> str:
 
 
 def parts_of(points: Points) -> PointerArray:
-    """A part for each point: every fold and class in equal shares."""
-    parts = np.empty(points.folds.size, dtype=np.int64)
-    parts[np.lexsort((points.folds, points.signs))] = np.arange(parts.size) % N_PARTS
+    """A part for each point that has a weight, −1 for others: folds and classes in equal shares."""
+    parts = np.full(points.folds.size, -1, dtype=np.int64)
+    rows = np.flatnonzero(points.weights > 0)
+    order = np.lexsort((points.folds[rows], points.signs[rows]))
+    parts[rows[order]] = np.arange(rows.size) % N_PARTS
     return parts
 
 
@@ -89,7 +91,7 @@ def wrong_by_strictness(
 ) -> NDArray[np.bool_]:
     """For each number of `LADDER` whether the tree of a root, pruned so, gets these rows wrong."""
     points = trees[root.tree]
-    leaves = flatten([root], trees).walk(points.X[rows], n_jobs)[0][:, 0]
+    leaves = flatten([root], trees, slopes=False).walk(points.X[rows], n_jobs)[0][:, 0]
     nodes = in_order(root)
     wrong = np.empty((len(LADDER), rows.size), dtype=bool)
     for k, min_gain in enumerate(LADDER):
@@ -116,8 +118,9 @@ def choose(wrong: NDArray[np.bool_], weights: DoubleArray) -> Strictness:
     Of two trees the difference in errors has as its variance the number of points that one
     of them alone gets wrong.
     """
-    errors = wrong @ weights
-    best = int(np.argmin(errors))
-    apart = (wrong != wrong[best]) @ np.square(weights)
-    chosen = int(np.argmax(errors - errors[best] <= np.sqrt(apart)))
-    return Strictness(LADDER[chosen], float(errors[chosen] / weights.sum()))
+    best = wrong[int(np.argmin(wrong @ weights))]
+    # Of differences, which are nothing for equal rows: sums over them may not be quite equal.
+    more = (wrong.astype(np.int8) - best) @ weights
+    apart = (wrong != best) @ np.square(weights)
+    chosen = int(np.argmax(more <= np.sqrt(apart)))
+    return Strictness(LADDER[chosen], float(weights[wrong[chosen]].sum() / weights.sum()))
