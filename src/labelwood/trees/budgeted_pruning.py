@@ -19,6 +19,7 @@ from labelwood.trees.budgeted_nodes import Node, flatten, in_order
 
 LADDER = (1.0, 0.5, 2.0, 0.25, 4.0, 0.0)  # what is usual first, then what is less and less so
 N_PARTS = 2
+_DEVIATIONS = 2.0  # by which another has to be better; with one, a quarter of noise trees grew
 
 
 class Strictness(NamedTuple):
@@ -113,7 +114,7 @@ def _labels(root: Node) -> AnyArray:
 
 
 def choose(wrong: NDArray[np.bool_], weights: DoubleArray) -> Strictness:
-    """The first of `LADDER` that is within a standard error of the best.
+    """The first of `LADDER` that is within two standard errors of the best.
 
     Of two trees the difference in errors has as its variance the number of points that one
     of them alone gets wrong.
@@ -122,5 +123,5 @@ def choose(wrong: NDArray[np.bool_], weights: DoubleArray) -> Strictness:
     # Of differences, which are nothing for equal rows: sums over them may not be quite equal.
     more = (wrong.astype(np.int8) - best) @ weights
     apart = (wrong != best) @ np.square(weights)
-    chosen = int(np.argmax(more <= np.sqrt(apart)))
+    chosen = int(np.argmax(more <= _DEVIATIONS * np.sqrt(apart)))
     return Strictness(LADDER[chosen], float(weights[wrong[chosen]].sum() / weights.sum()))
