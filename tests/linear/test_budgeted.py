@@ -41,6 +41,8 @@ from labelwood.linear.budgeted import BudgetedClassifier
 from labelwood.linear.budgeted_groups import GroupSolver
 from labelwood.linear.budgeted_planes import solve_budgeted
 
+EVERY = 1_000_000  # features in all: no limit
+
 
 def noisy_problem(n=60, d=6, seed=0):
     """Features of both signs, of which the first two matter, and an uneven share of classes."""
@@ -283,7 +285,9 @@ def test_one_plane_of_all_features_is_liblinears_solution():
 def test_planes_reach_the_optimum_over_all_scalings_of_features(seed, budget):
     X, signs = noisy_problem(seed=seed)
     costs = np.full(60, 0.3)
-    solved = solve_budgeted(as_csr(X), signs, costs, budget=budget, tol=1e-6, max_planes=40)
+    solved = solve_budgeted(
+        as_csr(X), signs, costs, budget=EVERY, plane_size=budget, tol=1e-6, max_planes=40
+    )
     reference = relaxed_value(X.astype(np.float64), signs, costs, budget)
     assert solved.objective == pytest.approx(reference, rel=2e-5)
     assert solved.bound == pytest.approx(reference, rel=2e-5)
@@ -313,7 +317,9 @@ def test_two_planes_solve_the_group_problem_that_folds_share(n_folds):
             for v in range(n_folds)
         ]
     )
-    solved = solve_budgeted(as_csr(X), signs, costs, budget=2, tol=1e-7, max_planes=2)
+    solved = solve_budgeted(
+        as_csr(X), signs, costs, budget=EVERY, plane_size=2, tol=1e-7, max_planes=2
+    )
     assert len(solved.planes) == 2
     reference = two_planes(X.astype(np.float64), signs, costs, solved.planes)
     assert solved.objective == pytest.approx(reference, rel=1e-5)
@@ -323,22 +329,28 @@ def test_two_planes_solve_the_group_problem_that_folds_share(n_folds):
 def test_the_squared_sum_of_norms_is_not_the_sum_of_squared_norms():
     X, signs = noisy_problem(seed=3)
     costs = np.full((1, 60), 2.0)
-    solved = solve_budgeted(as_csr(X), signs, costs, budget=2, tol=1e-7, max_planes=2)
+    solved = solve_budgeted(
+        as_csr(X), signs, costs, budget=EVERY, plane_size=2, tol=1e-7, max_planes=2
+    )
     both = X[:, np.concatenate(solved.planes)]
     assert solved.objective > 1.001 * svm_value(both, signs, costs[0])[0]
 
 
 def test_the_first_plane_holds_the_largest_differences_of_class_means():
     X, signs = noisy_problem(n=80, d=30, seed=1)
-    solved = solve_budgeted(as_csr(X), signs, np.ones(80), budget=4, max_planes=1)
+    solved = solve_budgeted(as_csr(X), signs, np.ones(80), budget=EVERY, plane_size=4, max_planes=1)
     difference = X[signs > 0].mean(axis=0) - X[signs < 0].mean(axis=0)
     assert solved.planes[0].tolist() == np.sort(np.argsort(-np.abs(difference))[:4]).tolist()
 
 
 def test_the_second_plane_holds_the_largest_sums_of_dual_variables():
     X, signs = noisy_problem(n=80, d=30, seed=1)
-    one = solve_budgeted(as_csr(X), signs, np.ones(80), budget=3, max_planes=1, tol=1e-8)
-    two = solve_budgeted(as_csr(X), signs, np.ones(80), budget=3, max_planes=2, tol=1e-8)
+    one = solve_budgeted(
+        as_csr(X), signs, np.ones(80), budget=EVERY, plane_size=3, max_planes=1, tol=1e-8
+    )
+    two = solve_budgeted(
+        as_csr(X), signs, np.ones(80), budget=EVERY, plane_size=3, max_planes=2, tol=1e-8
+    )
     margins = signs * (X[:, one.features] @ one.coef[0] + one.intercepts[0])
     alpha = 2 * np.maximum(0, 1 - margins)
     sums = np.abs(X.T @ (alpha * signs))
@@ -350,7 +362,7 @@ def test_folds_share_the_plane_of_the_greatest_sum_of_their_objectives():
     X, signs = noisy_problem(n=90, d=20, seed=2)
     folds = np.arange(90) % 3
     costs = (folds != np.arange(3)[:, None]).astype(float)
-    solved = solve_budgeted(as_csr(X), signs, costs, budget=5, max_planes=1)
+    solved = solve_budgeted(as_csr(X), signs, costs, budget=EVERY, plane_size=5, max_planes=1)
     scores = np.zeros(20)
     for cost in costs:
         alpha = cost * (1 - signs * (cost @ signs) / cost.sum())
@@ -361,7 +373,7 @@ def test_folds_share_the_plane_of_the_greatest_sum_of_their_objectives():
 def test_folds_keep_to_one_budget_together():
     X, signs = noisy_problem(n=90, d=20, seed=2)
     costs = 3.0 * (np.arange(90) % 3 != np.arange(3)[:, None])
-    solved = solve_budgeted(as_csr(X), signs, costs, budget=4, strict=True, tol=1e-5)
+    solved = solve_budgeted(as_csr(X), signs, costs, budget=4, tol=1e-5)
     assert solved.features.size == 4
     values = [svm_value(X[:, solved.features], signs, cost)[0] for cost in costs]
     assert solved.objective == pytest.approx(sum(values), rel=1e-5)
@@ -369,8 +381,12 @@ def test_folds_keep_to_one_budget_together():
 
 def test_equal_problems_have_the_solution_of_one():
     X, signs = noisy_problem(n=60, d=20, seed=2)
-    one = solve_budgeted(as_csr(X), signs, np.ones(60), budget=3, tol=1e-8, max_planes=3)
-    three = solve_budgeted(as_csr(X), signs, np.ones((3, 60)), budget=3, tol=1e-8, max_planes=3)
+    one = solve_budgeted(
+        as_csr(X), signs, np.ones(60), budget=EVERY, plane_size=3, tol=1e-8, max_planes=3
+    )
+    three = solve_budgeted(
+        as_csr(X), signs, np.ones((3, 60)), budget=EVERY, plane_size=3, tol=1e-8, max_planes=3
+    )
     assert three.objective == pytest.approx(3 * one.objective, rel=1e-7)
     for coef in three.coef:
         np.testing.assert_allclose(coef, one.coef[0], atol=1e-4)
@@ -405,7 +421,7 @@ def test_where_the_budget_holds_all_features_it_is_the_best_subset(seed):
 
 def test_planes_add_up_to_the_weights():
     X, signs = noisy_problem(n=100, d=40)
-    model = BudgetedClassifier(3, max_planes=4, strict=False).fit(X, signs)
+    model = BudgetedClassifier(12, plane_size=3, max_planes=4).fit(X, signs)
     assert model.planes_.shape == (len(model.objective_trace_) - 1, 40)
     assert np.all(np.diff(model.planes_.indptr) == 3)
     np.testing.assert_allclose(model.planes_.sum(axis=0), model.coef_.toarray()[0], atol=1e-12)
@@ -417,8 +433,12 @@ def test_planes_add_up_to_the_weights():
 def test_a_row_subset_gives_what_the_subset_alone_gives():
     X, signs = noisy_problem(n=100, d=40)
     rows = np.arange(3, 90, 2)
-    part = solve_budgeted(as_csr(X), signs[rows], np.ones(rows.size), budget=3, rows=rows)
-    alone = solve_budgeted(as_csr(X[rows]), signs[rows], np.ones(rows.size), budget=3)
+    part = solve_budgeted(
+        as_csr(X), signs[rows], np.ones(rows.size), budget=EVERY, plane_size=3, rows=rows
+    )
+    alone = solve_budgeted(
+        as_csr(X[rows]), signs[rows], np.ones(rows.size), budget=EVERY, plane_size=3
+    )
     np.testing.assert_array_equal(part.features, alone.features)
     np.testing.assert_array_equal(part.coef, alone.coef)
 
@@ -429,8 +449,8 @@ def test_few_nonzeros_among_very_many_columns_are_the_same_problem():
     columns = np.sort(np.random.default_rng(0).choice(2**31 - 10, 8, replace=False))
     places = columns[narrow.indices].astype(np.int32)
     wide = sp.csr_array((narrow.data, places, narrow.indptr), shape=(50, 2**31 - 10))
-    here = solve_budgeted(narrow, signs, np.ones(50), budget=2)
-    there = solve_budgeted(wide, signs, np.ones(50), budget=2)
+    here = solve_budgeted(narrow, signs, np.ones(50), budget=EVERY, plane_size=2)
+    there = solve_budgeted(wide, signs, np.ones(50), budget=EVERY, plane_size=2)
     np.testing.assert_array_equal(there.features, columns[here.features])
     np.testing.assert_array_equal(there.coef, here.coef)
 
@@ -455,7 +475,9 @@ def test_planes_of_very_unlike_scales_reach_their_lower_bound(n_folds):
     costs = np.ones((n_folds, 200))
     if n_folds > 1:
         costs[np.arange(200) % n_folds, np.arange(200)] = 0
-    solved = solve_budgeted(as_csr(X), signs, costs, budget=3, tol=1e-5, max_planes=40)
+    solved = solve_budgeted(
+        as_csr(X), signs, costs, budget=EVERY, plane_size=3, tol=1e-5, max_planes=40
+    )
     assert solved.converged
     assert solved.objective <= solved.bound * (1 + 1e-3)
 
@@ -504,7 +526,7 @@ def test_running_out_of_steps_is_not_called_convergence():
 
 def test_a_strict_fit_keeps_to_the_budget_and_is_no_worse_than_one_plane():
     X, signs = noisy_problem(n=100, d=40)
-    loose = BudgetedClassifier(3, C=5, strict=False).fit(X, signs)
+    loose = BudgetedClassifier(30, plane_size=3, C=5).fit(X, signs)
     strict = BudgetedClassifier(3, C=5).fit(X, signs)
     chosen = strict.selected_features_
     assert loose.selected_features_.size > 3
@@ -514,6 +536,72 @@ def test_a_strict_fit_keeps_to_the_budget_and_is_no_worse_than_one_plane():
     )
     assert loose.objective_ < strict.objective_ <= strict.objective_trace_[1]
     np.testing.assert_array_equal(strict.planes_.toarray(), loose.planes_.toarray())
+
+
+def test_planes_are_added_until_the_budget_is_spent():
+    X, signs = noisy_problem(n=100, d=40)
+    model = BudgetedClassifier(7, plane_size=3, C=5, tol=1e-5).fit(X, signs)
+    assert model.stop_reason_ == "the budget is spent"
+    wider = BudgetedClassifier(40, plane_size=3, C=5, tol=1e-5, max_planes=20).fit(X, signs)
+    n_planes = model.planes_.shape[0]
+    planes = np.split(wider.planes_.indices, wider.planes_.indptr[1:-1])
+    assert np.unique(np.concatenate(planes[:n_planes])).size <= 7
+    assert np.unique(np.concatenate(planes[: n_planes + 1])).size > 7
+    np.testing.assert_array_equal(model.planes_.indices, np.concatenate(planes[:n_planes]))
+    assert set(model.selected_features_) <= set(model.planes_.indices)
+
+
+def test_a_plane_of_the_whole_budget_is_the_only_one_or_comes_again():
+    X, signs = noisy_problem(n=100, d=40)
+    model = BudgetedClassifier(3, plane_size=3).fit(X, signs)
+    first = BudgetedClassifier(3, max_planes=1).fit(X, signs)
+    np.testing.assert_allclose(model.coef_.toarray(), first.coef_.toarray(), rtol=1e-4)
+
+
+def test_a_plane_larger_than_the_budget_is_refused():
+    X, signs = noisy_problem()
+    with pytest.raises(ParameterError, match=r"'plane_size' .* at most budget \(2\). Got 3"):
+        BudgetedClassifier(2, plane_size=3).fit(X, signs)
+
+
+def test_scaled_columns_are_judged_alike_whatever_their_units():
+    X, signs = noisy_problem(n=100, d=40)
+    weights = np.random.default_rng(1).integers(0, 3, 100).astype(float)
+    units = 10.0 ** np.random.default_rng(0).uniform(-4, 4, 40)
+    one = BudgetedClassifier(5, scale=True, tol=1e-5).fit(X, signs, weights)
+    other = BudgetedClassifier(5, scale=True, tol=1e-5).fit(X * units, signs, weights)
+    np.testing.assert_array_equal(one.selected_features_, other.selected_features_)
+    np.testing.assert_allclose(
+        one.decision_function(X), other.decision_function(X * units), rtol=1e-3, atol=1e-4
+    )
+    plain = BudgetedClassifier(5, tol=1e-5).fit(X * units, signs, weights)
+    assert not np.array_equal(plain.selected_features_, one.selected_features_)
+
+
+@pytest.mark.parametrize("plane_size", [None, 2])
+def test_scaled_columns_are_as_if_they_came_so_and_weights_are_for_those_that_came(plane_size):
+    X, signs = noisy_problem(n=100, d=40)
+    X = np.asarray(X * np.arange(1, 41), dtype=np.float64)
+    deviations = X.std(axis=0) * np.sqrt(40)
+    model = BudgetedClassifier(5, plane_size=plane_size, scale=True).fit(X, signs)
+    by_hand = BudgetedClassifier(5, plane_size=plane_size).fit(X / deviations, signs)
+    np.testing.assert_array_equal(model.selected_features_, by_hand.selected_features_)
+    np.testing.assert_allclose(
+        model.coef_.toarray() * deviations, by_hand.coef_.toarray(), rtol=1e-3, atol=1e-6
+    )
+    if plane_size:
+        np.testing.assert_allclose(model.planes_.sum(axis=0), model.coef_.toarray()[0])
+    assert model.objective_ == pytest.approx(by_hand.objective_, rel=1e-4)
+    assert model.margin_ == pytest.approx(1 / np.linalg.norm(model.coef_.toarray()))
+
+
+def test_columns_that_do_not_vary_are_no_choice_when_scaled():
+    X, signs = noisy_problem(n=100, d=6)
+    X[:, 2] = 1e4
+    model = BudgetedClassifier(6, scale=True).fit(X, signs)
+    assert 2 not in model.selected_features_
+    with pytest.warns(LabelwoodWarning, match="above the number of features"):
+        BudgetedClassifier(7, scale=True).fit(X, signs)
 
 
 @pytest.mark.parametrize("C", [1.0, 20.0])
@@ -531,7 +619,7 @@ def test_a_strict_fit_mostly_finds_the_best_subset(C):
 def test_a_strict_fit_looks_far_beyond_the_first_plane():
     X, signs = noisy_problem(n=60, d=300, seed=2)
     solved = BudgetedClassifier(10).fit(X, signs)
-    one = solve_budgeted(as_csr(X), signs, np.ones(60), budget=10, strict=True, max_planes=1)
+    one = solve_budgeted(as_csr(X), signs, np.ones(60), budget=10, max_planes=1)
     assert solved.objective_ < 0.7 * one.objective
 
 
@@ -544,7 +632,7 @@ def test_only_the_solution_that_is_kept_has_to_converge(monkeypatch):
         return solve(self, features, near)._replace(converged=len(n_solved) > 1)
 
     monkeypatch.setattr(GroupSolver, "one_plane", unsolved_at_first)
-    solved = solve_budgeted(as_csr(X), signs, np.full(60, 5.0), budget=4, strict=True)
+    solved = solve_budgeted(as_csr(X), signs, np.full(60, 5.0), budget=4)
     assert len(n_solved) > 3
     assert solved.converged
 

@@ -29,6 +29,7 @@ from labelwood.errors import (
     ModelError,
     ParameterError,
 )
+from labelwood.linear.budgeted_planes import solve_budgeted
 from labelwood.trees import budgeted_decisions, budgeted_growth, budgeted_pairs
 from labelwood.trees._budgetedtree_kernels import votes
 from labelwood.trees.budgeted import BudgetedTreeClassifier, _chances
@@ -478,6 +479,47 @@ def test_no_decision_uses_more_features_than_the_budget():
     X, y = linear_classes(200, 30)
     model = BudgetedTreeClassifier(3, prune=False, random_state=0).fit(X, y)
     assert np.diff(model.indptr_).max() <= 3
+
+
+def test_decisions_of_small_planes_keep_to_the_budget_and_use_all_features_of_planes():
+    X, y = linear_classes(300, 30)
+    model = BudgetedTreeClassifier(8, plane_size=2, C=10, max_depth=1, random_state=0).fit(X, y)
+    folds = draw_folds(y, 5, 0)
+    costs = np.where(folds == np.arange(5)[:, None], 0.0, 10.0)
+    signs = np.where(y == 1, 1.0, -1.0)
+    root = solve_budgeted(as_csr(X), signs, costs, budget=8, plane_size=2)
+    assert 2 < root.features.size <= 8
+    np.testing.assert_array_equal(model.features_, root.features)
+    np.testing.assert_allclose(model.weights_, root.coef)
+    with pytest.raises(ParameterError, match=r"'plane_size' .* at most budget \(8\). Got 9"):
+        BudgetedTreeClassifier(8, plane_size=9).fit(X, y)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_scaled_columns_give_the_same_tree_whatever_their_units(n_classes):
+    X, y = linear_classes(300, 12, n_classes)
+    units = 2.0 ** np.random.default_rng(0).integers(-15, 15, 12)  # exact in single precision
+    model = BudgetedTreeClassifier(3, scale=True, random_state=0)
+    one, other = clone(model).fit(X, y), clone(model).fit(X * units, y)
+    np.testing.assert_array_equal(one.features_, other.features_)
+    np.testing.assert_allclose(one.weights_, other.weights_ * units[other.features_])
+    np.testing.assert_array_equal(one.apply(X), other.apply(X * units))
+    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X * units))
+
+
+def test_scaled_columns_are_as_if_they_came_so():
+    X, y = linear_classes(300, 12)
+    X = np.asarray(X * np.arange(1, 13), dtype=np.float64)
+    weights = np.random.default_rng(0).integers(0, 3, 300).astype(float)
+    rows = np.repeat(np.arange(300), weights.astype(int))
+    deviations = X[rows].std(axis=0) * np.sqrt(12)
+    model = BudgetedTreeClassifier(3, scale=True, random_state=0).fit(X, y, weights)
+    by_hand = BudgetedTreeClassifier(3, random_state=0).fit(X / deviations, y, weights)
+    np.testing.assert_array_equal(model.features_, by_hand.features_)
+    np.testing.assert_allclose(
+        model.weights_ * deviations[model.features_], by_hand.weights_, rtol=1e-3, atol=1e-5
+    )
+    assert model.n_leaves_ == by_hand.n_leaves_
 
 
 def test_the_tree_of_a_text_model_prints_words():

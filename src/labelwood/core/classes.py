@@ -12,7 +12,7 @@ from labelwood.core.estimator import FittedAttributes, check_features, check_fit
 from labelwood.core.labels import encode_labels
 from labelwood.core.params import Constraints, OneOf, check_parameters
 from labelwood.core.types import CSR, AnyArray, DoubleArray, IndexArray, PointerArray
-from labelwood.errors import DataError, LabelwoodWarning
+from labelwood.errors import DataError, LabelwoodWarning, ParameterError
 
 CLASS_WEIGHT = (OneOf("balanced"), None)
 NOT_DIVIDED = "no decision divides the points"
@@ -97,14 +97,20 @@ class ClassEstimator(ClassifierMixin, BaseEstimator):
 
 
 class BudgetedEstimator(ClassEstimator):
-    """Base of the classifiers that choose their features, with a parameter `budget`."""
+    """Base of the classifiers that choose their features; has `budget` and `plane_size`."""
 
     budget: int
+    plane_size: int | None
 
     def _begin_classes(
         self, X: object, y: object, sample_weight: object = None
     ) -> tuple[CSR, PointerArray, DoubleArray]:
         begun = super()._begin_classes(X, y, sample_weight)
+        if self.plane_size is not None and self.plane_size > self.budget:
+            raise ParameterError(
+                f"The 'plane_size' parameter of {type(self).__name__} must be at most budget "
+                f"({self.budget}). Got {self.plane_size} instead."
+            )
         if self.budget > self.n_features_in_:
             warnings.warn(
                 f"budget={self.budget} is above the number of features "

@@ -17,6 +17,7 @@ from labelwood.core.classes import (
     BudgetedEstimator,
     balanced,
 )
+from labelwood.core.columns import equal_columns
 from labelwood.core.estimator import FittedAttributes
 from labelwood.core.params import Boolean, Constraints, Integer, Real
 from labelwood.core.sparse import check_structure, make_csr
@@ -30,28 +31,32 @@ if TYPE_CHECKING:
 class BudgetedClassifier(BudgetedEstimator, BinaryEstimator):
     """A linear classifier of two classes that chooses its features (BAC).
 
-    Planes, sets of at most `budget` features, are added one by one: each holds the features
-    that would lower the objective
+    Planes, sets of few features, are added one by one: each holds the features that would
+    lower the objective
 
         ½ (Σ_h ‖ω_h‖)² + C Σ_i c_i max(0, 1 − s_i (Σ_h ω_h·x_ih + b))²
 
     fastest, with ω_h the weights of plane h, s_i = ±1 the class of point i and c_i its
     weight. Features should have comparable scales: those of larger values are chosen first.
     Values should be around 1: smaller ones need larger weights, for which a larger `C` has to
-    pay. They are kept in single precision, seven digits.
+    pay. `scale` sees to both. Values are kept in single precision, seven digits.
 
     Parameters
     ----------
     budget : int
-        Features in a plane and, while `strict`, in the classifier.
+        Features in the classifier, at most.
     C : float
         Cost of an error.
     max_planes : int
         Limit of planes, and of turns of the local search. One plane is taken as it is.
-    strict : bool
-        When the planes hold more than `budget` features, choose that many by a local search
-        that begins with theirs, and solve again on these alone. Without it all are used, up to
-        `budget × max_planes`.
+    plane_size : int or None
+        Features in a plane. All features of the planes are used, and planes are added until the
+        budget is spent; weights of features in fewer planes are shrunk more. With None planes
+        have `budget` features, of which as many in all are chosen by a local search.
+    scale : bool
+        Whether features are brought to one standard deviation first, with points of length 1 on
+        average: then neither their units nor their number matter to the choice and to `C`.
+        Weights are for the values as they came.
     class_weight : "balanced" or None
         Whether the classes cost the same in all, whatever their numbers of points.
     fit_intercept : bool
@@ -76,9 +81,9 @@ class BudgetedClassifier(BudgetedEstimator, BinaryEstimator):
         Objective without a feature, and after each plane; it never rises.
     objective_ : float
         Objective of this classifier: the last of the trace, unless the features were chosen
-        to keep to the budget.
+        to keep to the budget. With `scale` objectives are those of the scaled features.
     lower_bound_ : float
-        No choice of `budget` features has a lower objective.
+        No choice of `plane_size` features has a lower objective, or of `budget` for None.
     margin_ : float
         Distance of the points with decision ±1 from the boundary: 1/‖w‖.
     n_iter_ : int
@@ -99,7 +104,8 @@ class BudgetedClassifier(BudgetedEstimator, BinaryEstimator):
         "budget": Integer(low=1),
         "C": Real(above=0),
         "max_planes": Integer(low=1),
-        "strict": Boolean(),
+        "plane_size": (Integer(low=1), None),
+        "scale": Boolean(),
         "class_weight": CLASS_WEIGHT,
         "fit_intercept": Boolean(),
         "tol": Real(low=1e-6, below=1),
@@ -128,7 +134,8 @@ class BudgetedClassifier(BudgetedEstimator, BinaryEstimator):
         *,
         C: float = 1.0,
         max_planes: int = 10,
-        strict: bool = True,
+        plane_size: int | None = None,
+        scale: bool = False,
         class_weight: Literal["balanced"] | None = None,
         fit_intercept: bool = True,
         tol: float = 1e-3,
@@ -137,7 +144,8 @@ class BudgetedClassifier(BudgetedEstimator, BinaryEstimator):
         self.budget = budget
         self.C = C
         self.max_planes = max_planes
-        self.strict = strict
+        self.plane_size = plane_size
+        self.scale = scale
         self.class_weight = class_weight
         self.fit_intercept = fit_intercept
         self.tol = tol
@@ -150,17 +158,20 @@ class BudgetedClassifier(BudgetedEstimator, BinaryEstimator):
         matrix, codes, weights = self._begin_classes(X, y, sample_weight)
         if self.class_weight is not None:
             weights = balanced(weights, codes == 1)
+        X_solved, scaling = equal_columns(matrix, weights) if self.scale else (matrix, None)
         solved = solve_budgeted(
-            matrix,
+            X_solved,
             np.where(codes == 1, 1.0, -1.0),
             float(self.C) * weights,
             budget=int(self.budget),
             fit_intercept=bool(self.fit_intercept),
-            strict=bool(self.strict),
+            plane_size=None if self.plane_size is None else int(self.plane_size),
             tol=float(self.tol),
             max_planes=int(self.max_planes),
             max_iter=int(self.max_iter),
         )
+        if scaling is not None:
+            solved = solved.unscaled(scaling)
         self._take(solved)
         if solved.features.size and _one_sided(matrix, weights, solved):
             self.stop_reason_ += f"; {NOT_DIVIDED}: {NOT_DIVIDED_REMEDY}"

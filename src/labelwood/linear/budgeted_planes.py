@@ -4,11 +4,13 @@ A plane is a set of at most `budget` features. Each turn adds the plane that the
 variables ask for most, and solves the group problem over all planes again.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from labelwood.core.columns import Scaling
 from labelwood.core.sparse import csr_arrays
 from labelwood.core.types import CSR, DoubleArray, IndexArray
 from labelwood.linear import _budgeted_kernels as kernels
@@ -30,13 +32,13 @@ class BudgetedDecisions:
         A row (a number) for each problem.
     planes, plane_weights :
         Features of each plane, and its weights ω_h of shape (n_problems, features). They add
-        up to `coef`, unless `strict` dropped or exchanged features.
+        up to `coef`, unless features were chosen to keep to the budget.
     objectives :
         Value without a feature, and after each plane; it never rises.
     objective :
-        Value of these decisions: the last of `objectives`, or another where `strict` chose them.
+        Value of these decisions: the last of `objectives`, or another where features were chosen.
     bound :
-        No choice of features within the budget has a lower value.
+        No choice of as many features as a plane has is lower in value.
     n_iter, converged :
         Steps made (proximal ones, and those of the systems of Newton's), and whether the last group
         problem, and that of these decisions, met their tolerance.
@@ -56,6 +58,14 @@ class BudgetedDecisions:
     converged: bool
     stop_reason: str
 
+    def unscaled(self, scaling: Scaling) -> Self:
+        """The same decisions for rows whose columns were scaled for the solution."""
+        weights = [
+            one * scaling.of(plane)
+            for one, plane in zip(self.plane_weights, self.planes, strict=True)
+        ]
+        return replace(self, coef=self.coef * scaling.of(self.features), plane_weights=weights)
+
 
 def solve_budgeted(
     X: CSR,
@@ -63,14 +73,14 @@ def solve_budgeted(
     costs: ArrayLike,
     *,
     budget: int,
+    plane_size: int | None = None,
     rows: ArrayLike | None = None,
     fit_intercept: bool = True,
-    strict: bool = False,
     tol: float = 1e-3,
     max_planes: int = 10,
     max_iter: int = 10_000,
 ) -> BudgetedDecisions:
-    """Minimise ½ Σ_j w_j²/ρ_j + Σ_i c_i max(0, 1 − s_i (w·x_i + b))², 0 ≤ ρ ≤ 1, Σρ ≤ budget.
+    """Minimise ½ Σ_j w_j²/ρ_j + Σ_i c_i max(0, 1 − s_i (w·x_i + b))², 0 ≤ ρ ≤ 1, Σρ ≤ size.
 
     Parameters
     ----------
@@ -80,10 +90,11 @@ def solve_budgeted(
         Cost of an error on each of `rows`. Several problems, such as the folds of a
         cross-validation, differ in their costs (0 leaves a row out) and share ρ: planes are
         chosen by the sum of their objectives (§5.2); each has its own w and b.
-    budget : features in a plane
+    budget : features in all
+    plane_size : features in a plane. Planes are added while their features are within the budget;
+        with None, planes of `budget` features, of which as many are chosen (`budgeted_choice`)
     rows : row numbers, all when None; cost follows their non-zeros
     fit_intercept : whether b is fitted (it is not regularised) or 0
-    strict : keep to `budget` features in all, see `budgeted_choice`
     tol : a plane, after the first, must lower the value by this share
     max_planes, max_iter : limits of planes, and of steps for each
 
@@ -96,10 +107,11 @@ def solve_budgeted(
     ([2], 'no plane lowers the objective by more than tol')
     """
     solver = GroupSolver(X, signs, costs, rows, fit_intercept, _STRICTER * tol, max_iter)
+    size = budget if plane_size is None else plane_size
     found = solver.no_plane()
     objectives, bound, reason = [found.value], 0.0, ""
     while not reason:
-        plane, worst = solver.worst_case(found.residuals, budget)
+        plane, worst = solver.worst_case(found.residuals, size)
         bound = max(bound, solver.lower_bound(found.residuals, worst))
         if plane.size == 0 or (found.planes and found.value - bound <= tol * found.value):
             reason = "no plane lowers the objective by more than tol"
@@ -107,6 +119,8 @@ def solve_budgeted(
             reason = "no new plane"  # the group problem was not solved closely enough to tell
         elif len(found.planes) == max_planes:
             reason = "limit of planes"
+        elif plane_size is not None and np.union1d(found.union, plane).size > budget:
+            reason = "the budget is spent"
         else:
             more = solver.add(found, plane)
             if found.planes and found.value - more.value < tol * found.value:
@@ -114,7 +128,7 @@ def solve_budgeted(
             else:
                 found = more
                 objectives.append(found.value)
-    kept = within_budget(solver, found, budget, tol, max_planes) if strict else found
+    kept = found if plane_size else within_budget(solver, found, budget, tol, max_planes)
     return _decisions(solver, found, kept, objectives, bound, reason)
 
 

@@ -16,6 +16,7 @@ from labelwood.core.classes import (
     UNSOLVED_REMEDY,
     BudgetedEstimator,
 )
+from labelwood.core.columns import equal_columns
 from labelwood.core.estimator import FittedAttributes
 from labelwood.core.params import N_JOBS, RANDOM_STATE, Boolean, Constraints, Integer, Real
 from labelwood.core.random import RandomState
@@ -36,12 +37,12 @@ class BudgetedTreeClassifier(BudgetedEstimator):
     and one of them split at its mean. More than two classes have a tree each.
 
     Values should be around 1: smaller ones need larger weights, for which a larger `C` has to
-    pay. They are kept in single precision, seven digits.
+    pay. `scale` sees to that. They are kept in single precision, seven digits.
 
     Parameters
     ----------
     budget : int
-        Features in a decision.
+        Features in a decision, at most.
     C : float
         Cost of an error, for each point.
     class_weight : "balanced" or None
@@ -50,6 +51,12 @@ class BudgetedTreeClassifier(BudgetedEstimator):
         equal size.
     max_planes : int
         Limit of planes in the search for features; see `BudgetedClassifier`.
+    plane_size : int or None
+        Features in a plane; see there. A sixth of a large `budget` can be more accurate than None.
+    scale : bool
+        Whether features are brought to one standard deviation first, with points of length 1 on
+        average: then neither their units nor their number matter to the choice and to `C`.
+        Weights are for the values as they came.
     max_depth : int
         Limit of decisions on a path.
     min_split : int
@@ -128,6 +135,8 @@ class BudgetedTreeClassifier(BudgetedEstimator):
         "C": Real(above=0),
         "class_weight": CLASS_WEIGHT,
         "max_planes": Integer(low=1),
+        "plane_size": (Integer(low=1), None),
+        "scale": Boolean(),
         "max_depth": Integer(low=0),
         "min_split": Integer(low=2),
         "n_folds": Integer(low=2),
@@ -182,6 +191,8 @@ class BudgetedTreeClassifier(BudgetedEstimator):
         C: float = 1.0,
         class_weight: Literal["balanced"] | None = None,
         max_planes: int = 10,
+        plane_size: int | None = None,
+        scale: bool = False,
         max_depth: int = 8,
         min_split: int = 10,
         n_folds: int = 5,
@@ -197,6 +208,8 @@ class BudgetedTreeClassifier(BudgetedEstimator):
         self.C = C
         self.class_weight = class_weight
         self.max_planes = max_planes
+        self.plane_size = plane_size
+        self.scale = scale
         self.max_depth = max_depth
         self.min_split = min_split
         self.n_folds = n_folds
@@ -216,6 +229,9 @@ class BudgetedTreeClassifier(BudgetedEstimator):
         matrix, codes, weights = self._begin_classes(X, y, sample_weight)
         # A leaf is given two points of weight 1, which has to be that of a usual point.
         unit = float(weights[weights > 0].mean())
+        scaling = None
+        if self.scale:
+            matrix, scaling = equal_columns(matrix, weights)
         n_folds = int(self.n_folds)
         folds = draw_folds(codes, n_folds, self.random_state)
         points = Points(matrix, np.empty(0), weights / unit, folds, n_folds)
@@ -227,6 +243,8 @@ class BudgetedTreeClassifier(BudgetedEstimator):
         trees, strictness, effort = grow_trees(points, codes, positive, growth, self.n_jobs)
         for name, value in trees._asdict().items():
             setattr(self, f"{name}_", value)
+        if scaling is not None:
+            self.weights_ = self.weights_ * scaling.of(self.features_)
         self.min_gains_ = np.array([one.min_gain for one in strictness])
         self.trial_errors_ = np.array([one.error for one in strictness])
         self.n_iter_ = effort.n_iter

@@ -26,12 +26,16 @@ _ONE_FIT = Lock()
 
 
 class Growth(NamedTuple):
-    """What the growth of a tree depends on besides its points; a `min_gain` of NaN is tried."""
+    """What the growth of a tree depends on besides its points.
+
+    A `min_gain` of NaN is to be tried, a `plane_size` of 0 is none.
+    """
 
     budget: int
     C: float
     class_weight: str
     max_planes: int
+    plane_size: int
     max_depth: int
     min_split: int
     prune: bool
@@ -192,8 +196,8 @@ def _solve(place: Place, fold: int, growth: Growth) -> _Solved:
         points.signs[seen],
         costs,
         budget=growth.budget,
+        plane_size=growth.plane_size or None,
         rows=None if seen.size == points.X.shape[0] else seen,
-        strict=True,
         tol=growth.tol,
         max_planes=growth.max_planes,
         max_iter=growth.max_iter,

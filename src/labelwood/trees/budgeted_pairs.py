@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from labelwood.core.sparse import compact_columns, make_csr
+from labelwood.core.columns import column_moments, varying
+from labelwood.core.sparse import compact_columns, csr_arrays, make_csr
 from labelwood.core.types import CSR, AnyArray, DoubleArray, PointerArray
 
 _DENSE_WORK = 5e10  # products of two values that a search may cost, where most are not zero
@@ -90,14 +91,9 @@ def memory_of_pairs(X: CSR) -> int:
 
 def _candidates(X: CSR) -> tuple[PointerArray, DoubleArray, DoubleArray]:
     """Columns that vary, those with the fewest zeros first; means and deviations of all."""
-    n = X.shape[0]
     counts = np.bincount(X.indices, minlength=X.shape[1])
-    values = X.data.astype(np.float64)
-    means = np.bincount(X.indices, values, minlength=X.shape[1]) / n
-    # Around the mean, as the square of a large one would drown the variance.
-    squares = np.bincount(X.indices, (values - means[X.indices]) ** 2, minlength=X.shape[1])
-    deviations = np.sqrt((squares + (n - counts) * means**2) / n)
-    varies = (counts >= _MIN_CLASS) & (deviations > 1e-6 * np.abs(means))
+    means, deviations = column_moments(csr_arrays(X), X.shape[1], np.ones(X.shape[0]))
+    varies = (counts >= _MIN_CLASS) & varying(means, deviations)
     order = np.argsort(-counts, kind="stable")
     return order[varies[order]].astype(np.int64), means, deviations
 
