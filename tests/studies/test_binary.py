@@ -1,3 +1,5 @@
+import lzma
+
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -58,6 +60,21 @@ def test_a_set_that_comes_with_a_test_file_keeps_it(tmp_path):
     np.testing.assert_allclose(split.X_test.toarray()[:, :25], unit(X_test), rtol=1e-5)
     assert split.y_test.tolist() == y_test.tolist()
     assert sorted(split.y) == sorted(y)
+
+
+def test_news_are_of_topics_of_one_class_alone(tmp_path):
+    folder = tmp_path / "rcv1-15k-hier"
+    folder.mkdir()
+    (folder / "labels.txt").write_text("C11\nCCAT\nECAT\nGCAT\nMCAT\n")
+    lines = ["0,1 0:1", "1,2 1:2", "1,3 2:3", "2 0:3 1:4", "3,4 1:1", "0 2:1", "4 2:2"]
+    for file in FILES["rcv1"][:2]:
+        text = "\n".join([f"{len(lines)} 3 5", *lines]) + "\n"
+        (tmp_path / file).write_bytes(lzma.compress(text.encode()))
+    (split,) = read_splits("rcv1", Options(data=tmp_path))
+    expected = [[1, 0, 0], [0, 1, 0], [0.6, 0.8, 0], [0, 1, 0], [0, 0, 1]]
+    np.testing.assert_allclose(split.X_test.toarray(), expected, rtol=1e-6)
+    assert split.y_test.tolist() == [1, 1, 1, -1, -1]
+    assert sorted(split.y) == sorted(split.y_test)
 
 
 def test_measurements_are_standardised_by_the_training_points(tmp_path):

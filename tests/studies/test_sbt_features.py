@@ -1,13 +1,16 @@
+from itertools import product
+
 import numpy as np
 import pytest
 
 from labelwood import studies
 from labelwood.core.sparse import as_csr
 from labelwood.studies._binary import Split
-from labelwood.studies.sbt_features import L1_GRID, _sparse, _within
+from labelwood.studies._study import Options
+from labelwood.studies.sbt_features import C_GRID, L1_GRID, _of_planes, _sparse, _within
 from studies.binary import linear_points, write_set
 
-LEARNERS = ["SBT", "BAC", "L1-SVM", "L1-logistic"]
+LEARNERS = ["SBT", "SBT of planes", "BAC", "L1-SVM", "L1-logistic"]
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +25,7 @@ def test_every_learner_has_a_row_for_each_budget_and_the_svm_one_with_all_featur
     found = [(row["learner"], row["budget"]) for row in result.rows if row["data"] == "basehock"]
     expected = [(learner, budget) for learner in LEARNERS for budget in (5, 15)]
     assert found == [*expected, ("linear SVM", None)]
-    assert list(result.skipped) == ["madelon", "a9a"]
+    assert list(result.skipped) == ["madelon", "a9a", "rcv1"]
     assert [row["features"] for row in result.rows if row["learner"] == "linear SVM"] == [60, 60]
 
 
@@ -38,8 +41,15 @@ def test_no_decision_has_more_features_than_its_budget(result):
     for row in result.rows:
         if row["learner"] in ("BAC", "L1-SVM", "L1-logistic"):
             assert row["features"] <= row["budget"]
-        elif row["learner"] == "SBT":
+        elif row["learner"] in ("SBT", "SBT of planes"):
             assert row["features"] <= row["budget"] * (row["leaves"] - 1)
+
+
+def test_trees_of_planes_differ_in_cost_and_scale_and_keep_to_the_budget():
+    trees = _of_planes(33, Options())
+    assert {(tree.C, tree.scale) for tree in trees} == set(product(C_GRID, (False, True)))
+    assert {(tree.budget, tree.plane_size) for tree in trees} == {(33, 5)}
+    assert {tree.plane_size for tree in _of_planes(3, Options())} == {1}
 
 
 @pytest.mark.parametrize("learner", ["L1-SVM", "L1-logistic"])

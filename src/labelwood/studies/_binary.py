@@ -4,24 +4,28 @@ from collections.abc import Sequence
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from labelwood.studies._datasets import split_files
 from labelwood.studies._study import Options
 
 if TYPE_CHECKING:
     from labelwood.core.types import CSR, AnyArray
 
+_RCV1 = "rcv1-15k-hier"
 FILES = {
     "pcmac": ["binary/pcmac.svm.xz"],
     "basehock": ["binary/basehock.svm.xz"],
     "madelon": ["binary/madelon.svm.xz"],
     "a9a": ["binary/a9a.train.svm.xz", "binary/a9a.test.svm.xz"],
+    "rcv1": [*split_files(_RCV1), f"{_RCV1}/labels.txt"],
 }
+_TOPICS = (("CCAT", "ECAT"), ("GCAT", "MCAT"))  # the two classes of rcv1
 N_SPLITS = 3
 N_FOLDS = 3
 TEST_SHARE = 0.2
 MOST_POINTS = 8_000  # of a set, but for a test file of its own
 ERROR_NOTE = (
-    f"error: per cent of the test points, mean of {N_SPLITS} splits 80/20 (a9a: its own test set, "
-    f"{MOST_POINTS:,} training points), ± standard deviation; rows of unit length."
+    f"error: per cent of the test points, mean of {N_SPLITS} splits 80/20 (a9a, rcv1: their own "
+    f"test sets, {MOST_POINTS:,} training points), ± standard deviation; rows of unit length."
 )
 _MEASURED = ("madelon",)  # columns of measurements, which need a common scale
 _QUICK_POINTS = 300
@@ -42,10 +46,10 @@ def read_splits(name: str, options: Options) -> list[Split]:
 
     rng = np.random.default_rng(options.seed)
     n = _QUICK_POINTS if options.quick else MOST_POINTS
-    X, y = _read(FILES[name][0], options)
-    if len(FILES[name]) == 2:
+    X, y = _read(name, 0, options)
+    if len(FILES[name]) > 1:
         rows = rng.permutation(y.size)[:n]
-        test = _read(FILES[name][1], options, X.shape[1])
+        test = _read(name, 1, options, X.shape[1])
         return [_scaled(name, Split(X[rows], y[rows], *test))]
     splits = []
     for _ in range(1 if options.quick else N_SPLITS):
@@ -55,14 +59,34 @@ def read_splits(name: str, options: Options) -> list[Split]:
     return splits
 
 
-def _read(file: str, options: Options, n_features: int | None = None) -> tuple["CSR", "AnyArray"]:
+def _read(
+    name: str, part: int, options: Options, n_features: int | None = None
+) -> tuple["CSR", "AnyArray"]:
+    """Features and classes of a set's file for training (0) or testing (1)."""
     import numpy as np
 
     from labelwood.data.load import load_dataset
 
+    file = FILES[name][part]
+    if name == "rcv1":
+        return _read_topics(file, options)
     data = load_dataset(options.file(file), "svmlight", n_features=n_features)
     classes = np.array(data.label_names, dtype=float)  # two files may number them differently
     return data.X, classes[data.Y.indices]
+
+
+def _read_topics(file: str, options: Options) -> tuple["CSR", "AnyArray"]:
+    """News of topics of one class alone."""
+    import numpy as np
+
+    from labelwood.data.load import load_dataset
+
+    data = load_dataset(options.file(file))
+    names = options.file(FILES["rcv1"][-1]).read_text(encoding="utf-8").split()
+    columns = [[names.index(topic) for topic in topics] for topics in _TOPICS]
+    one, other = (np.asarray(data.Y[:, some].sum(axis=1)) > 0 for some in columns)
+    rows = np.flatnonzero(one != other)
+    return data.select(rows).X, np.where(one[rows], 1.0, -1.0)
 
 
 def _scaled(name: str, split: Split) -> Split:

@@ -2,7 +2,7 @@
 
 Table 4 of Liu and Tsang (JMLR 2017), "Making decision trees feasible in ultrahigh feature and
 label dimensions", on data of two classes that are at hand. The paper has epsilon (17.23 per
-cent of errors without and 12.45 with pruning) and a part of RCV1 (6.19 and 3.85).
+cent of errors without and 12.45 with pruning) and another part of RCV1 (6.19 and 3.85).
 """
 
 from collections.abc import Iterator, Sequence
