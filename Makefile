@@ -14,7 +14,7 @@ demo: $(VENV)/demo.stamp ## install, build a real corpus, train, evaluate, predi
 	@$(BIN)/labelwood demo
 
 test: lint docs ## everything that CI runs: lint, types, import layers, docs, tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-slow: $(VENV)/dev.stamp ## long simulations and scale runs
 	$(BIN)/python -m pytest -m slow

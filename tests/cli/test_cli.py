@@ -245,11 +245,16 @@ def test_messages_speak_of_options():
     assert in_options("is read with n_features=7).") == "is read with --n-features 7)."
 
 
+# Which a process does not where its parent ignored it, as in the background of a script.
+TAKES_SIGINT = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+
+
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_an_interruption_leaves_nothing_and_is_told_by_the_exit_code(jobs, tmp_path):
     made = synthetic(20_000, 5_000, 2_000, n_test=1, random_state=0)
     save_dataset(made.train, tmp_path / "train.txt")
-    arguments = [sys.executable, "-m", "labelwood", "train", "train.txt", "-o", "m", "-j", jobs]
+    code = f"{TAKES_SIGINT}import labelwood.cli.main as cli; cli.main()"
+    arguments = [sys.executable, "-c", code, "train", "train.txt", "-o", "m", "-j", jobs]
     process = subprocess.Popen(
         arguments, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -265,7 +270,7 @@ def test_an_interruption_leaves_nothing_and_is_told_by_the_exit_code(jobs, tmp_p
 def test_an_interruption_that_a_library_drops_still_stops_before_the_model_is_written(tmp_path):
     (tmp_path / "train.jsonl").write_text('{"text": "a cat", "labels": ["cat"]}\n' * 20)
     code = (
-        "import contextlib, os, signal, sys\n"
+        f"{TAKES_SIGINT}import contextlib, os, sys\n"
         "import labelwood.cli.main as cli, labelwood.store.tagger as tagger\n"
         "fit = tagger.Tagger.fit\n"
         "def interrupted(*arguments, **options):\n"

@@ -60,8 +60,9 @@ def equal_columns(X: CSR, weights: DoubleArray) -> tuple[CSR, Scaling]:
     Examples
     --------
     >>> from labelwood.core.sparse import as_csr
-    >>> equal_columns(as_csr([[4, 0, 1], [0, 6, 1]]), np.ones(2))[0].toarray().round(3).tolist()
-    [[1.414, 0.0, 0.0], [0.0, 1.414, 0.0]]
+    >>> X = as_csr([[2, 0, 6, 0, 1], [0, 4, 0, 8, 1]])
+    >>> equal_columns(X, np.ones(2))[0].toarray().tolist()
+    [[1.0, 0.0, 1.0, 0.0, 0.0], [0.0, 1.0, 0.0, 1.0, 0.0]]
     """
     arrays, columns = compact_columns(X)
     means, deviations = column_moments(arrays, columns.size, weights)
