@@ -27,13 +27,34 @@ def test_a_large_mean_does_not_drown_the_deviation():
     assert (means[0], deviations[0]) == (1_000_002, 1)
 
 
+@pytest.mark.parametrize("weight", [0.3, 1 / 3, 0.7, 2.3])
+def test_sums_of_many_equal_weights_do_not_make_a_column_vary(weight):
+    X = csr_arrays(as_csr(np.ones((100_000, 1))))
+    _, deviations = column_moments(X, 1, np.full(100_000, weight))
+    assert deviations[0] < 1e-7
+
+
+def test_rows_of_no_weight_do_not_count_and_do_no_harm():
+    X = as_csr([[1.0, 2], [1.00001, 4], [1e38, 0]])
+    scaled, _ = equal_columns(X, np.array([1.0, 1, 0]), 2)
+    alone, _ = equal_columns(as_csr(X.toarray()[:2]), np.ones(2), 2)
+    np.testing.assert_allclose(scaled.toarray()[:2], alone.toarray(), rtol=1e-6)
+    assert np.isfinite(scaled.toarray()).all()
+
+
+def test_no_more_columns_count_than_there_are():
+    X = as_csr(np.random.default_rng(0).standard_normal((20, 3)))
+    few, many = (equal_columns(X, np.ones(20), n)[0].toarray() for n in (3, 100))
+    np.testing.assert_array_equal(few, many)
+
+
 def test_columns_get_one_deviation_and_those_that_do_not_vary_become_nothing():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.standard_normal((50, 3)) * [1, 1e-3, 1e4], np.full(50, 0.1)])
     weights = rng.integers(0, 3, 50).astype(float)
-    scaled, scaling = equal_columns(as_csr(X), weights)
+    scaled, scaling = equal_columns(as_csr(X), weights, 2)
     deviations = np.repeat(scaled.toarray(), weights.astype(int), axis=0).std(axis=0)
-    np.testing.assert_allclose(deviations[:3], 1 / np.sqrt(3), rtol=1e-6)
+    np.testing.assert_allclose(deviations[:3], 1 / np.sqrt(2), rtol=1e-6)
     assert scaling.factors[3] == 0
     np.testing.assert_allclose(scaled.toarray(), X * scaling.factors, rtol=1e-6)
 
@@ -41,12 +62,12 @@ def test_columns_get_one_deviation_and_those_that_do_not_vary_become_nothing():
 @pytest.mark.parametrize("width", [40, 2_000])
 def test_factors_are_found_by_the_numbers_of_columns(width):
     X = random_csr(6, width, density=0.3 if width < 100 else 0.003)
-    scaled, scaling = equal_columns(X, np.ones(6))
+    scaled, scaling = equal_columns(X, np.ones(6), 3)
     chosen = scaling.columns[1:3]
     expected = X.toarray()[:, chosen] * scaling.of(chosen)
     np.testing.assert_allclose(scaled.toarray()[:, chosen], expected, rtol=1e-6)
 
 
 def test_a_matrix_without_entries_stays_as_it_is():
-    scaled, scaling = equal_columns(sp.csr_array((3, 4), dtype=np.float32), np.ones(3))
+    scaled, scaling = equal_columns(sp.csr_array((3, 4), dtype=np.float32), np.ones(3), 2)
     assert (scaled.nnz, scaling.factors.size) == (0, 0)

@@ -517,7 +517,7 @@ def test_running_out_of_steps_is_not_called_convergence():
     X, signs = noisy_problem(n=100, d=40)
     with pytest.warns(
         ConvergenceWarning,
-        match=r"iteration limit; .* like scales around 0, or raise max_iter \(now 1\)",
+        match=r"iteration limit; .* like scales \(scale=True\) around 0, or raise max_iter \(now 1\)",
     ):
         model = BudgetedClassifier(20, C=10, max_iter=1, max_planes=1).fit(X, signs)
     assert model.stop_reason_.startswith("iteration limit")
@@ -538,10 +538,10 @@ def test_a_strict_fit_keeps_to_the_budget_and_is_no_worse_than_one_plane():
     np.testing.assert_array_equal(strict.planes_.toarray(), loose.planes_.toarray())
 
 
-def test_planes_are_added_until_the_budget_is_spent():
+def test_planes_are_added_until_the_next_is_beyond_the_budget():
     X, signs = noisy_problem(n=100, d=40)
     model = BudgetedClassifier(7, plane_size=3, C=5, tol=1e-5).fit(X, signs)
-    assert model.stop_reason_ == "the budget is spent"
+    assert model.stop_reason_ == "the next plane is beyond the budget"
     wider = BudgetedClassifier(40, plane_size=3, C=5, tol=1e-5, max_planes=20).fit(X, signs)
     n_planes = model.planes_.shape[0]
     planes = np.split(wider.planes_.indices, wider.planes_.indptr[1:-1])
@@ -582,7 +582,7 @@ def test_scaled_columns_are_judged_alike_whatever_their_units():
 def test_scaled_columns_are_as_if_they_came_so_and_weights_are_for_those_that_came(plane_size):
     X, signs = noisy_problem(n=100, d=40)
     X = np.asarray(X * np.arange(1, 41), dtype=np.float64)
-    deviations = X.std(axis=0) * np.sqrt(40)
+    deviations = X.std(axis=0) * np.sqrt(5)
     model = BudgetedClassifier(5, plane_size=plane_size, scale=True).fit(X, signs)
     by_hand = BudgetedClassifier(5, plane_size=plane_size).fit(X / deviations, signs)
     np.testing.assert_array_equal(model.selected_features_, by_hand.selected_features_)
@@ -600,8 +600,41 @@ def test_columns_that_do_not_vary_are_no_choice_when_scaled():
     X[:, 2] = 1e4
     model = BudgetedClassifier(6, scale=True).fit(X, signs)
     assert 2 not in model.selected_features_
-    with pytest.warns(LabelwoodWarning, match="above the number of features"):
-        BudgetedClassifier(7, scale=True).fit(X, signs)
+
+
+def test_scaled_columns_may_be_many():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 5_000)).astype(np.float32)
+    signs = np.where(X[:, 0] - X[:, 1] + 0.3 * rng.standard_normal(300) > 1.5, 1.0, -1.0)
+    for width in (10, 1_000, 5_000):
+        model = BudgetedClassifier(2, scale=True).fit(X[:, :width], signs)
+        assert model.selected_features_.tolist() == [0, 1]
+        assert model.score(X[:, :width], signs) > 0.93
+
+
+def test_classes_of_equal_cost_do_not_change_the_scale():
+    X, signs = noisy_problem(n=100, d=40)
+    by_hand = X / (X.std(axis=0) * np.sqrt(5))
+    model = BudgetedClassifier(5, scale=True, class_weight="balanced").fit(X, signs)
+    expected = BudgetedClassifier(5, class_weight="balanced").fit(by_hand, signs)
+    np.testing.assert_allclose(
+        model.decision_function(X), expected.decision_function(by_hand), rtol=1e-3, atol=1e-4
+    )
+
+
+def test_rows_of_no_weight_change_no_step(tmp_path):
+    X, signs = noisy_problem(n=100, d=40)
+    wild = np.vstack([X, np.full((1, 40), 1e6, dtype=np.float32)])
+    parameters = {"plane_size": 3, "max_planes": 4, "scale": True}
+    model = BudgetedClassifier(12, **parameters).fit(X, signs)
+    same = BudgetedClassifier(12, **parameters).fit(
+        wild, np.append(signs, 1), np.append(np.ones(100), 0)
+    )
+    np.testing.assert_array_equal(model.coef_.toarray(), same.coef_.toarray())
+    labelwood.save(model, tmp_path / "model")
+    loaded = labelwood.load(tmp_path / "model")
+    assert loaded.get_params() == model.get_params()
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
 
 
 @pytest.mark.parametrize("C", [1.0, 20.0])

@@ -512,14 +512,35 @@ def test_scaled_columns_are_as_if_they_came_so():
     X = np.asarray(X * np.arange(1, 13), dtype=np.float64)
     weights = np.random.default_rng(0).integers(0, 3, 300).astype(float)
     rows = np.repeat(np.arange(300), weights.astype(int))
-    deviations = X[rows].std(axis=0) * np.sqrt(12)
+    deviations = X[rows].std(axis=0) * np.sqrt(3)
     model = BudgetedTreeClassifier(3, scale=True, random_state=0).fit(X, y, weights)
     by_hand = BudgetedTreeClassifier(3, random_state=0).fit(X / deviations, y, weights)
     np.testing.assert_array_equal(model.features_, by_hand.features_)
     np.testing.assert_allclose(
         model.weights_ * deviations[model.features_], by_hand.weights_, rtol=1e-3, atol=1e-5
     )
+    np.testing.assert_allclose(model.units_, deviations[model.features_])
     assert model.n_leaves_ == by_hand.n_leaves_
+
+
+def test_terms_are_in_the_order_of_what_they_weigh_for_scaled_columns(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 3)) * [1e4, 1, 1e-3]
+    y = np.where(X[:, 0] / 1e4 + 0.5 * X[:, 1] + 100 * X[:, 2] > 0, "yes", "no")
+    model = BudgetedTreeClassifier(3, scale=True, max_depth=1, random_state=0).fit(X, y)
+    first = model.export_text(["income", "age", "rate"]).splitlines()[0]
+    assert first.index("income") < first.index("age") < first.index("rate")
+    assert "[1 smaller term]" in model.export_text(["income", "age", "rate"], max_features=2)
+    labelwood.save(model, tmp_path / "model")
+    assert labelwood.load(tmp_path / "model").export_text() == model.export_text()
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3])
+def test_the_number_of_threads_changes_nothing_for_scaled_planes(n_jobs):
+    X, y = linear_classes(300, 30, 3)
+    model = BudgetedTreeClassifier(8, plane_size=2, scale=True, random_state=0, n_jobs=1)
+    one, other = model.fit(X, y), clone(model).set_params(n_jobs=n_jobs).fit(X, y)
+    assert fitted_bytes(one) == fitted_bytes(other)
 
 
 def test_the_tree_of_a_text_model_prints_words():
@@ -933,7 +954,7 @@ def test_a_decision_that_is_not_solved_is_said():
     model = BudgetedTreeClassifier(3, max_iter=1, tol=1e-6, random_state=0)
     with pytest.warns(
         ConvergenceWarning,
-        match=r"met the iteration limit; .* like scales around 0, or raise max_iter",
+        match=r"met the iteration limit; .* like scales \(scale=True\) around 0, or raise max_iter",
     ):
         model.fit(X, y)
     assert "met the iteration limit" in model.stop_reason_

@@ -17,9 +17,10 @@ from labelwood.errors import DataError, LabelwoodWarning, ParameterError
 CLASS_WEIGHT = (OneOf("balanced"), None)
 NOT_DIVIDED = "no decision divides the points"
 NOT_DIVIDED_REMEDY = (
-    "raise C, scale the columns to values around 1, or set class_weight for a rare class"
+    "raise C, scale the columns to values around 1 (scale=True), or set class_weight for a rare "
+    "class"
 )
-UNSOLVED_REMEDY = "bring the columns to like scales around 0"
+UNSOLVED_REMEDY = "bring the columns to like scales (scale=True) around 0"
 
 
 class ClassEstimator(ClassifierMixin, BaseEstimator):

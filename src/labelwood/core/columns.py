@@ -8,10 +8,11 @@ from labelwood.core.sparse import CSRArrays, compact_columns, make_csr
 from labelwood.core.types import CSR, AnyArray, DoubleArray, IndexArray
 
 _VARIES = 1e-6  # the share of its mean that a column's deviation exceeds; values are float32
+_LARGEST = 1e30  # in absolute value; squares of float32 beyond are too large for sums
 
 
 class Scaling(NamedTuple):
-    """Columns that occur, sorted, and the factor that each was multiplied by."""
+    """Columns that occur, sorted, and the factor of each, 0 if it does not vary."""
 
     columns: IndexArray
     factors: DoubleArray
@@ -38,36 +39,47 @@ def column_moments(
     weight = np.repeat(weights, np.diff(X.indptr))
     values = X.data.astype(np.float64)
     present = np.bincount(X.indices, weight, minlength=n_columns)
+    # Two sums of the same weights may differ by rounding, and that is not the share of zeros.
+    full = np.bincount(X.indices, weight > 0, minlength=n_columns) == np.count_nonzero(weights)
     means = np.bincount(X.indices, weight * values, minlength=n_columns) / total
     # Around the mean, as the square of a large one would drown the variance.
     around = weight * (values - means[X.indices]) ** 2
     squares = np.bincount(X.indices, around, minlength=n_columns)
-    absent = np.maximum(total - present, 0)
+    absent = np.where(full, 0.0, total - present)
     return means, np.sqrt((squares + absent * means**2) / total)
 
 
 def varying(means: DoubleArray, deviations: DoubleArray) -> AnyArray:
-    """Whether each column varies by more than rounding does."""
+    """Whether each column varies by more than rounding does.
+
+    Examples
+    --------
+    >>> varying(np.array([0.0, 5.0, 5.0]), np.array([0.1, 0.1, 1e-7])).tolist()
+    [True, True, False]
+    """
     return deviations > _VARIES * np.abs(means)
 
 
-def equal_columns(X: CSR, weights: DoubleArray) -> tuple[CSR, Scaling]:
-    """Columns of one deviation: 1 over the root of their number; and how they were scaled.
+def equal_columns(X: CSR, weights: DoubleArray, n_chosen: int) -> tuple[CSR, Scaling]:
+    """Columns of one deviation, 1 over the root of `n_chosen`; and how they were scaled.
 
-    Points then have a squared length of 1 on average, but for the means of the columns. Columns
-    that do not vary become 0.
+    On as many of them points then have a squared length of 1 on average, but for the means of
+    the columns. Columns that do not vary become 0.
 
     Examples
     --------
     >>> from labelwood.core.sparse import as_csr
     >>> X = as_csr([[2, 0, 6, 0, 1], [0, 4, 0, 8, 1]])
-    >>> equal_columns(X, np.ones(2))[0].toarray().tolist()
+    >>> equal_columns(X, np.ones(2), 4)[0].toarray().tolist()
     [[1.0, 0.0, 1.0, 0.0, 0.0], [0.0, 1.0, 0.0, 1.0, 0.0]]
     """
     arrays, columns = compact_columns(X)
     means, deviations = column_moments(arrays, columns.size, weights)
     varies = varying(means, deviations)
     factors = np.zeros(columns.size)
-    factors[varies] = 1 / (deviations[varies] * np.sqrt(np.count_nonzero(varies)))
-    data = (arrays.data * factors[arrays.indices]).astype(np.float32)
+    n_counted = min(n_chosen, int(np.count_nonzero(varies)))
+    factors[varies] = 1 / (deviations[varies] * np.sqrt(n_counted))
+    values = arrays.data * factors[arrays.indices]
+    # Only rows that weigh next to nothing are so far out.
+    data = np.clip(values, -_LARGEST, _LARGEST).astype(np.float32)
     return make_csr(X.indptr, X.indices, data, X.shape), Scaling(columns, factors)

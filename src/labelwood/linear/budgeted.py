@@ -51,12 +51,13 @@ class BudgetedClassifier(BudgetedEstimator, BinaryEstimator):
         Limit of planes, and of turns of the local search. One plane is taken as it is.
     plane_size : int or None
         Features in a plane. All features of the planes are used, and planes are added until the
-        budget is spent; weights of features in fewer planes are shrunk more. With None planes
-        have `budget` features, of which as many in all are chosen by a local search.
+        next one is beyond the budget, or there are `max_planes`; weights of features in fewer
+        planes are shrunk more. With None planes have `budget` features, and as many in all are
+        chosen by a local search.
     scale : bool
-        Whether features are brought to one standard deviation first, with points of length 1 on
-        average: then neither their units nor their number matter to the choice and to `C`.
-        Weights are for the values as they came.
+        Whether features are brought to one standard deviation first, 1/√`budget`: then neither
+        their units nor their number matter to the choice and to `C`. Weights are for the values
+        as they came. Columns that do not vary are never chosen.
     class_weight : "balanced" or None
         Whether the classes cost the same in all, whatever their numbers of points.
     fit_intercept : bool
@@ -156,11 +157,13 @@ class BudgetedClassifier(BudgetedEstimator, BinaryEstimator):
         from labelwood.linear.budgeted_planes import solve_budgeted
 
         matrix, codes, weights = self._begin_classes(X, y, sample_weight)
+        scaled, scaling = matrix, None
+        if self.scale:
+            scaled, scaling = equal_columns(matrix, weights, int(self.budget))
         if self.class_weight is not None:
             weights = balanced(weights, codes == 1)
-        X_solved, scaling = equal_columns(matrix, weights) if self.scale else (matrix, None)
         solved = solve_budgeted(
-            X_solved,
+            scaled,
             np.where(codes == 1, 1.0, -1.0),
             float(self.C) * weights,
             budget=int(self.budget),

@@ -68,8 +68,8 @@ class GroupSolver:
         if needed > _LITTLE:
             require_memory(needed, f"{matrix.nnz:,} non-zeros", "train on fewer rows or features")
         self.X, self.features = compact_columns(matrix)
-        values = self.X.data
-        self.largest = max(float(values.max()), -float(values.min())) if values.size else 0.0
+        costly = np.repeat(self.costs.any(axis=0), np.diff(self.X.indptr))
+        self.largest = float(np.abs(self.X.data).max(where=costly, initial=0))
         if self.costs.sum() * self.largest**2 > _LARGEST:
             raise DataError("C or the values of X are too large; scale them down.")
         self.fit_intercept = fit_intercept

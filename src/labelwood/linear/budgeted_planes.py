@@ -1,6 +1,6 @@
 """Cutting planes for decisions under a feature budget (seed 004, §4.1).
 
-A plane is a set of at most `budget` features. Each turn adds the plane that the current dual
+A plane is a set of few features. Each turn adds the plane that the current dual
 variables ask for most, and solves the group problem over all planes again.
 """
 
@@ -120,7 +120,7 @@ def solve_budgeted(
         elif len(found.planes) == max_planes:
             reason = "limit of planes"
         elif plane_size is not None and np.union1d(found.union, plane).size > budget:
-            reason = "the budget is spent"
+            reason = "the next plane is beyond the budget"
         else:
             more = solver.add(found, plane)
             if found.planes and found.value - more.value < tol * found.value:
@@ -128,7 +128,9 @@ def solve_budgeted(
             else:
                 found = more
                 objectives.append(found.value)
-    kept = found if plane_size else within_budget(solver, found, budget, tol, max_planes)
+    kept = found
+    if plane_size is None:
+        kept = within_budget(solver, found, budget, tol, max_planes)
     return _decisions(solver, found, kept, objectives, bound, reason)
 
 

@@ -52,11 +52,12 @@ class BudgetedTreeClassifier(BudgetedEstimator):
     max_planes : int
         Limit of planes in the search for features; see `BudgetedClassifier`.
     plane_size : int or None
-        Features in a plane; see there. A sixth of a large `budget` can be more accurate than None.
+        Features in a plane; see there. With a large `budget` a sixth of it, and a larger `C` and
+        `max_planes`, can be more accurate than None.
     scale : bool
-        Whether features are brought to one standard deviation first, with points of length 1 on
-        average: then neither their units nor their number matter to the choice and to `C`.
-        Weights are for the values as they came.
+        Whether features are brought to one standard deviation first, 1/√`budget`: then neither
+        their units nor their number matter to the choice and to `C`. Weights are for the values
+        as they came. Columns that do not vary are never chosen.
     max_depth : int
         Limit of decisions on a path.
     min_split : int
@@ -93,6 +94,8 @@ class BudgetedTreeClassifier(BudgetedEstimator):
     indptr_, features_, weights_, intercepts_ : arrays
         Node v decides on `features_[indptr_[v]:indptr_[v + 1]]`, fold k by that part of
         `weights_[k]` and by `intercepts_[k, v]`.
+    units_ : array
+        What each of `features_` was divided by: 1, or with `scale` its deviation × √`budget`.
     n_points_, totals_ : arrays
         For each node its training points, as their own fold's classifiers sent them,
         and their weight outside and in the class of the tree. Weights are scaled to a mean of 1
@@ -156,6 +159,7 @@ class BudgetedTreeClassifier(BudgetedEstimator):
         "features_": (np.uint32, ("entries",)),
         "weights_": (np.float64, (None, "entries")),
         "intercepts_": (np.float64, (None, "nodes")),
+        "units_": (np.float64, ("entries",)),
         "n_points_": (np.int64, ("nodes",)),
         "totals_": (np.float64, ("nodes", 2)),
         "cv_errors_": (np.float64, ("nodes",)),
@@ -174,6 +178,7 @@ class BudgetedTreeClassifier(BudgetedEstimator):
     features_: IndexArray
     weights_: DoubleArray
     intercepts_: DoubleArray
+    units_: DoubleArray
     n_points_: PointerArray
     totals_: DoubleArray
     cv_errors_: DoubleArray
@@ -231,7 +236,7 @@ class BudgetedTreeClassifier(BudgetedEstimator):
         unit = float(weights[weights > 0].mean())
         scaling = None
         if self.scale:
-            matrix, scaling = equal_columns(matrix, weights)
+            matrix, scaling = equal_columns(matrix, weights, int(self.budget))
         n_folds = int(self.n_folds)
         folds = draw_folds(codes, n_folds, self.random_state)
         points = Points(matrix, np.empty(0), weights / unit, folds, n_folds)
@@ -243,8 +248,10 @@ class BudgetedTreeClassifier(BudgetedEstimator):
         trees, strictness, effort = grow_trees(points, codes, positive, growth, self.n_jobs)
         for name, value in trees._asdict().items():
             setattr(self, f"{name}_", value)
+        self.units_ = np.ones(self.features_.size)
         if scaling is not None:
-            self.weights_ = self.weights_ * scaling.of(self.features_)
+            factors = scaling.of(self.features_)
+            self.weights_, self.units_ = self.weights_ * factors, 1 / factors
         self.min_gains_ = np.array([one.min_gain for one in strictness])
         self.trial_errors_ = np.array([one.error for one in strictness])
         self.n_iter_ = effort.n_iter

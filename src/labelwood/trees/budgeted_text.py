@@ -93,16 +93,19 @@ class _Reader:
         intercepts = model.intercepts_[:, node]
         same_way = np.all(weights > 0) or np.all(weights < 0)
         if features.size != 1 or not same_way:
-            return _Decision(self._sum(features, weights, intercepts), "> 0", "≤ 0")
+            sizes = np.abs(weights.mean(axis=0)) * model.units_[part]
+            return _Decision(self._sum(features, weights, intercepts, sizes), "> 0", "≤ 0")
         limit = _threshold(weights[:, 0], intercepts)
         text = ("−" if limit < 0 else "") + _number(limit, self.digits)
         above, below = (">", "≤") if weights[0, 0] > 0 else ("<", "≥")
         return _Decision([self._name(features[0])], f"{above} {text}", f"{below} {text}")
 
-    def _sum(self, features: AnyArray, weights: AnyArray, intercepts: AnyArray) -> list[str]:
-        """The terms of a decision: mean weights of the folds, the largest first."""
+    def _sum(
+        self, features: AnyArray, weights: AnyArray, intercepts: AnyArray, sizes: AnyArray
+    ) -> list[str]:
+        """The terms of a decision, mean weights of the folds; those of the largest sizes first."""
         means = weights.mean(axis=0)
-        order = np.argsort(-np.abs(means), kind="stable")
+        order = np.argsort(-sizes, kind="stable")
         shown = order[: self.max_features]
         terms = [(means[k], f" {self._name(features[k])}") for k in shown]
         terms.append((intercepts.mean(), ""))
