@@ -517,7 +517,7 @@ def test_running_out_of_steps_is_not_called_convergence():
     X, signs = noisy_problem(n=100, d=40)
     with pytest.warns(
         ConvergenceWarning,
-        match=r"iteration limit; .* like scales \(scale=True\) around 0, or raise max_iter \(now 1\)",
+        match=r"iteration limit; .* \(scale=True\) around 0, or raise max_iter \(now 1\)",
     ):
         model = BudgetedClassifier(20, C=10, max_iter=1, max_planes=1).fit(X, signs)
     assert model.stop_reason_.startswith("iteration limit")
