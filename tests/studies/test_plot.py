@@ -40,3 +40,12 @@ def test_a_figure_without_a_place_is_a_dashed_line_in_the_colour_of_its_curve(fi
 def test_one_legend_names_every_curve_once(figure):
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["tree", "line", "line, published"]
+
+
+@pytest.mark.parametrize(("largest", "shown"), [(50, [1, 2, 5, 10, 20, 50]), (2e4, [1, 10, 100])])
+def test_ticks_of_a_wide_axis_are_powers_alone(largest, shown):
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    rows = [{"data": "a", "learner": "b", "x": x, "y": 1.0} for x in (1, largest)]
+    draw_panels(figure, rows, panel="data", curve="learner", x="x", y="y")
+    ticks = [tick for tick in figure.axes[0].get_xticks() if 1 <= tick <= 100]
+    assert ticks[: len(shown)] == pytest.approx(shown)

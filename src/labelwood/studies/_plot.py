@@ -11,6 +11,7 @@ from labelwood.studies._result import Row
 # Identifiers from a fixed salt, text as text, no date: nothing that differs between two runs.
 _SETTINGS = {"svg.hashsalt": "labelwood", "svg.fonttype": "none", "font.size": 9}
 _METADATA = {"Date": None, "Creator": "labelwood"}
+_WIDE = 300  # from which end of an axis to the other, for the ticks 1, 2, 5, 10 … on a panel
 
 
 def require_matplotlib() -> Any:
@@ -86,8 +87,9 @@ def _curve(
 
 
 def _plain_ticks(axis: Any) -> None:
-    """1, 2, 5, 10 … on a logarithmic axis, in place of powers that run into each other."""
+    """1, 2, 5, 10 … on a logarithmic axis, or 1, 10, 100 … where so many would overlap."""
     ticker = importlib.import_module("matplotlib.ticker")
-    axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+    low, high = axis.get_view_interval()
+    axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5) if high < _WIDE * low else (1,)))
     axis.set_major_formatter("{x:,g}")
     axis.set_minor_formatter("")
