@@ -2,15 +2,15 @@
 
 import warnings
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from labelwood.core.estimator import FittedAttributes, check_features, check_fitted_attributes
+from labelwood.core.contract import FittedEstimator, check_features
 from labelwood.core.labels import encode_labels
-from labelwood.core.params import Constraints, OneOf, check_parameters
+from labelwood.core.params import OneOf, check_parameters
 from labelwood.core.types import CSR, AnyArray, DoubleArray, IndexArray, PointerArray
 from labelwood.errors import DataError, LabelwoodWarning, ParameterError
 
@@ -23,7 +23,7 @@ NOT_DIVIDED_REMEDY = (
 UNSOLVED_REMEDY = "bring the columns to like scales (scale=True) around 0"
 
 
-class ClassEstimator(ClassifierMixin, BaseEstimator):
+class ClassEstimator(ClassifierMixin, FittedEstimator):
     """Base of the classifiers of one class for each point.
 
     A subclass declares `_constraints` (its parameters) and `_fitted` (its attributes, of sizes
@@ -31,9 +31,6 @@ class ClassEstimator(ClassifierMixin, BaseEstimator):
     a score for each class or, for two classes, one that is positive for the second. It gets
     `predict`.
     """
-
-    _constraints: ClassVar[Constraints] = {}
-    _fitted: ClassVar[FittedAttributes] = {}
 
     classes_: AnyArray
     n_features_in_: int
@@ -79,17 +76,12 @@ class ClassEstimator(ClassifierMixin, BaseEstimator):
         best = scores > 0 if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[np.asarray(best, dtype=np.intp)]
 
-    def _sizes(self) -> dict[str, int]:
-        """What the names of sizes in `_fitted` stand for."""
-        return {"features": self.n_features_in_}
-
     def _check_fitted(self) -> None:
         """Refuse fitted attributes that would send a kernel out of bounds (after loading)."""
         classes = getattr(self, "classes_", None)
         if not isinstance(classes, np.ndarray) or classes.ndim != 1 or classes.size < 2:
             raise DataError("classes_ must be a list of classes")
-        check_fitted_attributes(self, {"n_features_in_": int}, {})
-        check_fitted_attributes(self, self._fitted, self._sizes())
+        super()._check_fitted()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,14 +1,13 @@
 """The contract that every multi-label estimator of the package keeps."""
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, TypeAlias
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from labelwood.core.calibration import (
     apply_calibration,
@@ -16,24 +15,27 @@ from labelwood.core.calibration import (
     fit_calibration,
     held_out_scores,
 )
+from labelwood.core.contract import (
+    FittedAttributes,
+    FittedEstimator,
+    check_features,
+    check_fitted_attributes,
+)
 from labelwood.core.labels import encode_labels, indicator, is_label_lists, lists_to_indicator
-from labelwood.core.params import Constraints, Integer, check_parameter, check_parameters
-from labelwood.core.sparse import as_csr, unit_rows
+from labelwood.core.params import Integer, check_parameter, check_parameters
+from labelwood.core.sparse import unit_rows
 from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, AnyArray, DoubleArray, FloatArray, IndexArray
 from labelwood.errors import DataError
 
 _CALIBRATION = ("calibration_scores_", "calibration_probabilities_")
 
-FittedAttributes: TypeAlias = Mapping[str, type | tuple[type, tuple[str | int | None, ...]]]
-"""Attribute → its type, or dtype and shape of its array."""
-
 
 def _calibrates(estimator: object) -> bool:
     return bool(getattr(estimator, "calibrate", False))
 
 
-class LabelEstimator(ClassifierMixin, BaseEstimator):
+class LabelEstimator(ClassifierMixin, FittedEstimator):
     """Base of the multi-label classifiers.
 
     A subclass declares `_constraints` (its parameters) and `_fitted` (its attributes),
@@ -47,10 +49,8 @@ class LabelEstimator(ClassifierMixin, BaseEstimator):
     `decision_function` a dense array.
     """
 
-    _constraints: ClassVar[Constraints] = {}
     _threshold: ClassVar[float] = 0.0
     _unscored: ClassVar[float] = 0.0  # stands for the score of a class that has none
-    _fitted: ClassVar[FittedAttributes] = {}
 
     classes_: AnyArray
     multilabel_: bool
@@ -208,12 +208,6 @@ class LabelEstimator(ClassifierMixin, BaseEstimator):
             self.classes_ = np.concatenate([self.classes_, np.asarray(new)])
         return np.array([known[name] for name in labels], dtype=np.uint32)
 
-    @property
-    def model_size(self) -> int:
-        """Bytes of all fitted arrays."""
-        check_is_fitted(self)
-        return sum(_n_bytes(value) for name, value in vars(self).items() if name.endswith("_"))
-
     def _check_fitted(self) -> None:
         """Refuse fitted attributes that would send a kernel out of bounds (after loading)."""
         if not isinstance(getattr(self, "classes_", None), np.ndarray) or self.classes_.ndim != 1:
@@ -230,59 +224,3 @@ class LabelEstimator(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_label = True
         return tags
-
-
-def check_features(owner: BaseEstimator, X: object, *, reset: bool = False) -> CSR:
-    """X as CSR; with `reset` the owner takes its width and names from it, else they must fit."""
-    if not reset and "n_features_in_" not in vars(owner):  # quicker than to ask scikit-learn
-        check_is_fitted(owner)
-    if sp.issparse(X):
-        matrix = as_csr(X)  # scikit-learn would follow indices out of bounds
-        if not reset and matrix.shape[0] > 0 and matrix.shape[1] == owner.n_features_in_:
-            return matrix  # nothing is left to check, and one row is answered sooner
-        X = matrix
-    try:
-        checked = validate_data(
-            owner,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float32, np.float64],
-            ensure_all_finite=False,
-        )
-    except ValueError as error:
-        raise DataError(str(error)) from None
-    return as_csr(checked)
-
-
-def _n_bytes(value: object) -> int:
-    if isinstance(value, np.ndarray):
-        return value.nbytes
-    if sp.issparse(value):
-        parts: Any = value
-        return int(parts.indptr.nbytes + parts.indices.nbytes + parts.data.nbytes)
-    if isinstance(value, LabelEstimator):
-        return value.model_size
-    if isinstance(value, (list, tuple)):
-        return sum(_n_bytes(one) for one in value)
-    return 0
-
-
-def check_fitted_attributes(
-    owner: object, wanted: FittedAttributes, sizes: Mapping[str, int]
-) -> None:
-    """Check kinds, dtypes and shapes; a size is a number, a name in `sizes`, or None for any."""
-    for name, kind in wanted.items():
-        value: Any = getattr(owner, name, None)
-        if isinstance(kind, type):
-            if not isinstance(value, kind):
-                raise DataError(f"{name} must be of type {kind.__name__}")
-            continue
-        dtype, dimensions = np.dtype(kind[0]), kind[1]
-        shape = tuple(sizes[size] if isinstance(size, str) else size for size in dimensions)
-        found = getattr(value, "shape", ())
-        fits = len(found) == len(shape) and all(
-            size in (None, actual) for size, actual in zip(shape, found, strict=True)
-        )
-        if not fits or value.dtype != dtype:
-            raise DataError(f"{name} must be an array of {dtype} and shape {shape}")

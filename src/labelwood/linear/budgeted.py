@@ -18,7 +18,7 @@ from labelwood.core.classes import (
     balanced,
 )
 from labelwood.core.columns import equal_columns
-from labelwood.core.estimator import FittedAttributes
+from labelwood.core.contract import FittedAttributes
 from labelwood.core.params import Boolean, Constraints, Integer, Real
 from labelwood.core.sparse import check_structure, make_csr
 from labelwood.core.types import CSR, DoubleArray, IndexArray

@@ -7,7 +7,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from labelwood.core.estimator import FittedAttributes, LabelEstimator
+from labelwood.core.contract import FittedAttributes
+from labelwood.core.estimator import LabelEstimator
 from labelwood.core.labels import labels_with_points
 from labelwood.core.memory import require_memory
 from labelwood.core.params import (

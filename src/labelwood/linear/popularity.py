@@ -4,7 +4,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from labelwood.core.estimator import FittedAttributes, LabelEstimator
+from labelwood.core.contract import FittedAttributes
+from labelwood.core.estimator import LabelEstimator
 from labelwood.core.params import Constraints
 from labelwood.core.sparse import make_csr
 from labelwood.core.topk import TopK

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from labelwood.core.estimator import FittedAttributes, LabelEstimator
+from labelwood.core.contract import FittedAttributes
+from labelwood.core.estimator import LabelEstimator
 from labelwood.core.params import Constraints, Instance, Integer, Real
 from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, FloatArray

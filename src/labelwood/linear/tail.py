@@ -13,7 +13,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from labelwood.core.estimator import FittedAttributes, LabelEstimator
+from labelwood.core.contract import FittedAttributes
+from labelwood.core.estimator import LabelEstimator
 from labelwood.core.labels import labels_with_points
 from labelwood.core.memory import require_memory
 from labelwood.core.parallel import blocks, parallel

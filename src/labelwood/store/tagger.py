@@ -10,11 +10,8 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from labelwood.core.estimator import (
-    FittedAttributes,
-    LabelEstimator,
-    check_fitted_attributes,
-)
+from labelwood.core.contract import FittedAttributes, check_fitted_attributes
+from labelwood.core.estimator import LabelEstimator
 from labelwood.core.sparse import make_csr
 from labelwood.core.topk import TopK
 from labelwood.core.types import CSR

@@ -7,7 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from labelwood.core.estimator import FittedAttributes, LabelEstimator, check_fitted_attributes
+from labelwood.core.contract import FittedAttributes, check_fitted_attributes
+from labelwood.core.estimator import LabelEstimator
 from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, AnyArray, DoubleArray, FloatArray
 from labelwood.data.taxonomy import Taxonomy

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from labelwood.core.estimator import FittedAttributes, check_fitted_attributes
+from labelwood.core.contract import FittedAttributes, check_fitted_attributes
 from labelwood.core.labels import labels_with_points
 from labelwood.core.params import Constraints, Integer, OneOf, Real
 from labelwood.core.sparse import as_csr, csr_arrays, unit_rows

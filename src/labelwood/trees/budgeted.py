@@ -17,7 +17,7 @@ from labelwood.core.classes import (
     BudgetedEstimator,
 )
 from labelwood.core.columns import equal_columns
-from labelwood.core.estimator import FittedAttributes
+from labelwood.core.contract import FittedAttributes
 from labelwood.core.params import N_JOBS, RANDOM_STATE, Boolean, Constraints, Integer, Real
 from labelwood.core.random import RandomState
 from labelwood.core.settings import settings_of

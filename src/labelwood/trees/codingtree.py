@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from labelwood.core.estimator import FittedAttributes, LabelEstimator
+from labelwood.core.contract import FittedAttributes
+from labelwood.core.estimator import LabelEstimator
 from labelwood.core.labels import labels_with_points
 from labelwood.core.params import N_JOBS, RANDOM_STATE, Boolean, Constraints, Integer, Real
 from labelwood.core.types import CSR, FloatArray, IndexArray, PointerArray

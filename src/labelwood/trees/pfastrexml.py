@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 
-from labelwood.core.estimator import FittedAttributes
+from labelwood.core.contract import FittedAttributes
 from labelwood.core.params import Constraints, OneOf, Real, check_parameter
 from labelwood.core.propensity import CONSTANTS, Propensity
 from labelwood.core.sparse import csr_arrays, row_blocks
