@@ -81,7 +81,7 @@ def _training_sets() -> Iterator[tuple[str, object]]:
 
 def _folds(data):
     """Pairs of training and held-out points."""
-    from labelwood.data.split import stratified_folds
+    from labelwood.data.splits import stratified_folds
 
     fold = stratified_folds(data.Y, N_FOLDS, random_state=0)
     return [

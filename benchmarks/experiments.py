@@ -53,7 +53,7 @@ def look(folder: Path) -> Figures:
 def simulate(folder: Path) -> Figures:
     """Rewards drawn and decided upon in simulated experiments with ten arms."""
     from labelwood.experiments import Bernoulli, Setting
-    from labelwood.experiments import simulate as simulate_runs
+    from labelwood.experiments.simulation import simulate as simulate_runs
 
     means = [0.5] * (_N_ARMS - 1) + [0.6]
     setting = Setting(100_000, reward=Bernoulli(bound="beta"))

@@ -51,7 +51,7 @@ def _one(learner: str, n_points: int, n_labels: int) -> dict[str, float]:
     import warnings
 
     import labelwood
-    from labelwood.trees.choice import expected_costs
+    from labelwood.auto import expected_costs
 
     warnings.simplefilter("ignore", labelwood.errors.LabelwoodWarning)
     make = getattr(labelwood, learner)

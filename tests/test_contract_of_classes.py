@@ -14,8 +14,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import labelwood
 from builders import random_csr
-from labelwood.core.binary import BinaryEstimator
-from labelwood.core.classes import ClassEstimator
+from labelwood.core.classes import BinaryEstimator, ClassEstimator
 from labelwood.core.estimator import LabelEstimator
 from labelwood.errors import DataError, LabelwoodWarning
 from test_contract import PUBLIC, fitted_bytes, with_jobs

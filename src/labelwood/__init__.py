@@ -8,36 +8,36 @@ __version__ = "0.1.0"
 # Public names and where they live. They are imported on first use, so that
 # importing labelwood is quick and compiles nothing.
 _HOME = {
-    "AnnotationTreeClassifier": "labelwood.trees.annotation",
-    "BestArmExperiment": "labelwood.experiments.best_arm",
-    "BudgetedClassifier": "labelwood.linear.budgeted",
-    "BudgetedTreeClassifier": "labelwood.trees.budgeted",
+    "AnnotationTreeClassifier": "labelwood.trees.coding.annotation",
+    "BestArmExperiment": "labelwood.experiments.best_arm.experiment",
+    "BudgetedClassifier": "labelwood.linear.budgeted.estimator",
+    "BudgetedTreeClassifier": "labelwood.trees.budgeted.estimator",
     "Dataset": "labelwood.data.dataset",
     "ExperimentSequence": "labelwood.experiments.sequence",
-    "FastXMLClassifier": "labelwood.trees.fastxml",
+    "FastXMLClassifier": "labelwood.trees.fastxml.estimator",
     "HierarchicalPerceptron": "labelwood.taxonomy.perceptron",
-    "HierarchicalRLSClassifier": "labelwood.taxonomy.hierarchical_rls",
-    "LabelTreeClassifier": "labelwood.trees.labeltree",
-    "OneVsRestSVM": "labelwood.linear.onevsrest",
-    "PfastXMLClassifier": "labelwood.trees.pfastrexml",
-    "PfastreXMLClassifier": "labelwood.trees.pfastrexml",
-    "PopularityClassifier": "labelwood.linear.popularity",
-    "PowersetTreeClassifier": "labelwood.trees.powerset",
-    "RerankedClassifier": "labelwood.linear.reranked",
-    "Tagger": "labelwood.store.tagger",
-    "TailClassifier": "labelwood.linear.tail",
-    "Taxonomy": "labelwood.data.taxonomy",
+    "HierarchicalRLSClassifier": "labelwood.taxonomy.hierarchical_rls.estimator",
+    "LabelTreeClassifier": "labelwood.trees.labeltree.estimator",
+    "OneVsRestSVM": "labelwood.linear.onevsrest.estimator",
+    "PfastXMLClassifier": "labelwood.trees.fastxml.pfastrexml",
+    "PfastreXMLClassifier": "labelwood.trees.fastxml.pfastrexml",
+    "PopularityClassifier": "labelwood.baselines",
+    "PowersetTreeClassifier": "labelwood.trees.coding.powerset",
+    "RerankedClassifier": "labelwood.reranking.reranked",
+    "Tagger": "labelwood.tagger",
+    "TailClassifier": "labelwood.reranking.tail",
+    "Taxonomy": "labelwood.data.taxonomy.taxonomy",
     "TextVectorizer": "labelwood.data.text",
     "TopK": "labelwood.core.topk",
-    "choose_learner": "labelwood.trees.choice",
-    "expected_costs": "labelwood.trees.choice",
-    "load": "labelwood.store.store",
+    "choose_learner": "labelwood.auto",
+    "expected_costs": "labelwood.auto",
+    "load": "labelwood.store.models",
     "load_dataset": "labelwood.data.load",
     "pydocs": "labelwood.data.corpora.pydocs",
-    "save": "labelwood.store.store",
+    "save": "labelwood.store.models",
     "save_dataset": "labelwood.data.load",
     "show_progress": "labelwood.core.progress",
-    "split": "labelwood.data.split",
+    "split": "labelwood.data.splits",
     "synthetic": "labelwood.data.corpora.synthetic",
 }
 _MODULES = ("data", "errors", "experiments", "metrics", "studies")
@@ -58,6 +58,9 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from labelwood.auto import choose_learner as choose_learner
+    from labelwood.auto import expected_costs as expected_costs
+    from labelwood.baselines import PopularityClassifier as PopularityClassifier
     from labelwood.core.progress import show_progress as show_progress
     from labelwood.core.topk import TopK as TopK
     from labelwood.data.corpora.pydocs import pydocs as pydocs
@@ -65,29 +68,28 @@ if TYPE_CHECKING:
     from labelwood.data.dataset import Dataset as Dataset
     from labelwood.data.load import load_dataset as load_dataset
     from labelwood.data.load import save_dataset as save_dataset
-    from labelwood.data.split import split as split
-    from labelwood.data.taxonomy import Taxonomy as Taxonomy
+    from labelwood.data.splits import split as split
+    from labelwood.data.taxonomy.taxonomy import Taxonomy as Taxonomy
     from labelwood.data.text import TextVectorizer as TextVectorizer
-    from labelwood.experiments.best_arm import BestArmExperiment as BestArmExperiment
+    from labelwood.experiments.best_arm.experiment import BestArmExperiment as BestArmExperiment
     from labelwood.experiments.sequence import ExperimentSequence as ExperimentSequence
-    from labelwood.linear.budgeted import BudgetedClassifier as BudgetedClassifier
-    from labelwood.linear.onevsrest import OneVsRestSVM as OneVsRestSVM
-    from labelwood.linear.popularity import PopularityClassifier as PopularityClassifier
-    from labelwood.linear.reranked import RerankedClassifier as RerankedClassifier
-    from labelwood.linear.tail import TailClassifier as TailClassifier
-    from labelwood.store.store import load as load
-    from labelwood.store.store import save as save
-    from labelwood.store.tagger import Tagger as Tagger
-    from labelwood.taxonomy.hierarchical_rls import (
+    from labelwood.linear.budgeted.estimator import BudgetedClassifier as BudgetedClassifier
+    from labelwood.linear.onevsrest.estimator import OneVsRestSVM as OneVsRestSVM
+    from labelwood.reranking.reranked import RerankedClassifier as RerankedClassifier
+    from labelwood.reranking.tail import TailClassifier as TailClassifier
+    from labelwood.store.models import load as load
+    from labelwood.store.models import save as save
+    from labelwood.tagger import Tagger as Tagger
+    from labelwood.taxonomy.hierarchical_rls.estimator import (
         HierarchicalRLSClassifier as HierarchicalRLSClassifier,
     )
     from labelwood.taxonomy.perceptron import HierarchicalPerceptron as HierarchicalPerceptron
-    from labelwood.trees.annotation import AnnotationTreeClassifier as AnnotationTreeClassifier
-    from labelwood.trees.budgeted import BudgetedTreeClassifier as BudgetedTreeClassifier
-    from labelwood.trees.choice import choose_learner as choose_learner
-    from labelwood.trees.choice import expected_costs as expected_costs
-    from labelwood.trees.fastxml import FastXMLClassifier as FastXMLClassifier
-    from labelwood.trees.labeltree import LabelTreeClassifier as LabelTreeClassifier
-    from labelwood.trees.pfastrexml import PfastreXMLClassifier as PfastreXMLClassifier
-    from labelwood.trees.pfastrexml import PfastXMLClassifier as PfastXMLClassifier
-    from labelwood.trees.powerset import PowersetTreeClassifier as PowersetTreeClassifier
+    from labelwood.trees.budgeted.estimator import BudgetedTreeClassifier as BudgetedTreeClassifier
+    from labelwood.trees.coding.annotation import (
+        AnnotationTreeClassifier as AnnotationTreeClassifier,
+    )
+    from labelwood.trees.coding.powerset import PowersetTreeClassifier as PowersetTreeClassifier
+    from labelwood.trees.fastxml.estimator import FastXMLClassifier as FastXMLClassifier
+    from labelwood.trees.fastxml.pfastrexml import PfastreXMLClassifier as PfastreXMLClassifier
+    from labelwood.trees.fastxml.pfastrexml import PfastXMLClassifier as PfastXMLClassifier
+    from labelwood.trees.labeltree.estimator import LabelTreeClassifier as LabelTreeClassifier

@@ -129,7 +129,7 @@ def test_without_a_name_the_cheaper_or_better_learner_is_taken(documents, tmp_pa
     out = run("train", documents, "-o", tmp_path / "m")
     assert "expected of OneVsRestSVM: about" in out
     assert "taking OneVsRestSVM" in out
-    monkeypatch.setattr("labelwood.trees.choice.available_memory", lambda: 10)
+    monkeypatch.setattr("labelwood.auto.available_memory", lambda: 10)
     summary = json.loads(run("train", documents, "-o", tmp_path / "m", "--json", "--set", "C=2"))
     assert summary["learner"] == "LabelTreeClassifier"
     assert summary["expected"]["OneVsRestSVM"]["bytes"] > 10
@@ -271,7 +271,7 @@ def test_an_interruption_that_a_library_drops_still_stops_before_the_model_is_wr
     (tmp_path / "train.jsonl").write_text('{"text": "a cat", "labels": ["cat"]}\n' * 20)
     code = (
         f"{TAKES_SIGINT}import contextlib, os, sys\n"
-        "import labelwood.cli.main as cli, labelwood.store.tagger as tagger\n"
+        "import labelwood.cli.main as cli, labelwood.tagger as tagger\n"
         "fit = tagger.Tagger.fit\n"
         "def interrupted(*arguments, **options):\n"
         "    with contextlib.suppress(KeyboardInterrupt):\n"

@@ -5,10 +5,10 @@ from typer.testing import CliRunner
 
 from labelwood.cli.main import app
 from labelwood.errors import DataError, ParameterError
+from labelwood.experiments.best_arm.rewards import Bernoulli, Bounded, SubGaussian
 from labelwood.experiments.plan import plan
-from labelwood.experiments.rewards import Bernoulli, Bounded, SubGaussian
 from labelwood.experiments.sequence import ExperimentSequence
-from labelwood.experiments.simulate import Setting, simulate
+from labelwood.experiments.simulation.simulate import Setting, simulate
 
 
 def run(*arguments, code=0):
@@ -41,7 +41,7 @@ def ledger(tmp_path):
 
 @pytest.mark.parametrize("suffix", ["json", "csv"])
 def test_a_ledger_that_was_left_alone_is_confirmed(ledger, suffix):
-    from labelwood.experiments.ledger import Ledger
+    from labelwood.experiments.ledger.ledger import Ledger
 
     path = ledger.with_suffix(f".{suffix}")
     Ledger.read(ledger).write(path)

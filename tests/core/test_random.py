@@ -1,6 +1,6 @@
 import numpy as np
 
-from labelwood.core._random_kernels import next_below, next_double, next_uint64, shuffle
+from labelwood.core._kernels import next_below, next_double, next_uint64, shuffle
 from labelwood.core.random import kernel_states, seed_sequence
 
 

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from builders import random_csr, random_labels
 from labelwood.data.dataset import Dataset
-from labelwood.data.taxonomy import Taxonomy
+from labelwood.data.taxonomy.taxonomy import Taxonomy
 from labelwood.errors import DataError
 
 

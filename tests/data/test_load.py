@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from builders import random_csr, random_labels
 from labelwood.data.dataset import Dataset
 from labelwood.data.load import load_dataset, save_dataset
-from labelwood.data.taxonomy import Taxonomy
+from labelwood.data.taxonomy.taxonomy import Taxonomy
 from labelwood.errors import DataError, ParameterError
 
 XMC = "2 4 3\n0,2 1:0.5 3:2\n1 0:1\n"

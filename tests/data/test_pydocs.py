@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from labelwood.data.corpora.pydocs import PACKAGES, pydocs
-from labelwood.data.taxonomy import Taxonomy
+from labelwood.data.taxonomy.taxonomy import Taxonomy
 from labelwood.errors import DataError, ParameterError
 
 OWLS = '''

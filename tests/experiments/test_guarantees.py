@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from scipy.special import betaln
 
-from labelwood.experiments.always_valid import arm_p_value
-from labelwood.experiments.arms import ArmStatistics, Bernoulli, SubGaussian
-from labelwood.experiments.best_arm import BestArmExperiment
+from labelwood.experiments.best_arm.always_valid import arm_p_value
+from labelwood.experiments.best_arm.arms import ArmStatistics, Bernoulli, SubGaussian
+from labelwood.experiments.best_arm.experiment import BestArmExperiment
 
 K = 50
 BETA = Bernoulli(bound="beta")

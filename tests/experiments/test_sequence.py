@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from labelwood.errors import DataError, ParameterError
-from labelwood.experiments.arms import ArmStatistics
-from labelwood.experiments.ledger import Ledger
-from labelwood.experiments.online_fdr import PROCEDURES, online_fdr
-from labelwood.experiments.online_fdr_gamma import LogGamma
-from labelwood.experiments.rewards import Bernoulli, SubGaussian
+from labelwood.experiments.best_arm.arms import ArmStatistics
+from labelwood.experiments.best_arm.rewards import Bernoulli, SubGaussian
+from labelwood.experiments.ledger.ledger import Ledger
+from labelwood.experiments.online_fdr.gamma import LogGamma
+from labelwood.experiments.online_fdr.procedures import PROCEDURES, online_fdr
 from labelwood.experiments.sequence import ExperimentSequence
 
 

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from builders import random_labels
 from labelwood import TopK, metrics
-from labelwood.data.taxonomy import Taxonomy
+from labelwood.data.taxonomy.taxonomy import Taxonomy
 from labelwood.errors import DataError, ParameterError
 
 TRUE = random_labels(80, 6, seed=0)

@@ -4,7 +4,7 @@ from sklearn.metrics import f1_score, zero_one_loss
 
 from builders import random_labels
 from labelwood import metrics
-from labelwood.data.taxonomy import Taxonomy
+from labelwood.data.taxonomy.taxonomy import Taxonomy
 from labelwood.errors import DataError
 
 #   0      4

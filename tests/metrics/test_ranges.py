@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 from labelwood import TopK, metrics
-from labelwood.data.taxonomy import Taxonomy
+from labelwood.data.taxonomy.taxonomy import Taxonomy
 from labelwood.metrics import PerPoint
 
 N_LABELS = 4

@@ -14,8 +14,8 @@ from labelwood.taxonomy.bounds import (
     sharper_regret_bound,
     variance_bound,
 )
-from labelwood.taxonomy.model import TaxonomyModel, chain, star
 from labelwood.taxonomy.process import Process
+from labelwood.taxonomy.simulator import TaxonomyModel, chain, star
 
 
 @st.composite

@@ -35,8 +35,8 @@ def demo(
     from labelwood import OneVsRestSVM, Tagger
     from labelwood.data.corpora.pydocs import pydocs
     from labelwood.data.load import load_dataset, save_dataset
-    from labelwood.data.split import split
-    from labelwood.store.store import save
+    from labelwood.data.splits import split
+    from labelwood.store.models import save
 
     output.mkdir(parents=True, exist_ok=True)
     with options.remarks(quiet):

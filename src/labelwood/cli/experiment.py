@@ -9,7 +9,7 @@ import typer
 from labelwood.cli import options
 
 if TYPE_CHECKING:
-    from labelwood.experiments.rewards import RewardModel
+    from labelwood.experiments.best_arm import RewardModel
 
 experiment = typer.Typer(
     name="experiment",
@@ -139,8 +139,8 @@ def simulate(
     quiet: options.Quiet = False,
 ) -> None:
     """Run an experiment many times on drawn rewards."""
-    from labelwood.experiments.simulate import Setting
-    from labelwood.experiments.simulate import simulate as simulate_experiment
+    from labelwood.experiments.simulation import Setting
+    from labelwood.experiments.simulation import simulate as simulate_experiment
 
     setting = Setting(
         max_samples,
@@ -225,7 +225,7 @@ def _samples(quantiles: dict[float, float]) -> dict[str, int | None]:
 def _reward(name: str, sigma: float | None, ends: str | None, bound: str | None) -> "RewardModel":
     """The reward model; an option that its kind has not is refused, not ignored."""
     from labelwood.errors import ParameterError
-    from labelwood.experiments.rewards import Bernoulli, Bounded, SubGaussian
+    from labelwood.experiments.best_arm import Bernoulli, Bounded, SubGaussian
 
     given = {"--sigma": sigma, "--range": ends, "--bound": bound}
     used = {

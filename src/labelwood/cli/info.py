@@ -31,8 +31,8 @@ def info(
 
 
 def _model_info(path: Path) -> dict[str, Any]:
-    from labelwood.store.store import load, read_description
-    from labelwood.store.tagger import Tagger
+    from labelwood.store.models import load, read_description
+    from labelwood.tagger import Tagger
 
     description = read_description(path)
     model = load(path)

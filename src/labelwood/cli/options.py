@@ -32,8 +32,8 @@ Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of everything ran
 def read_tagger(path: Path, jobs: int) -> Any:
     """Load a model that was trained on the command line (or saved as a Tagger)."""
     from labelwood.errors import ModelError
-    from labelwood.store.store import load
-    from labelwood.store.tagger import Tagger
+    from labelwood.store.models import load
+    from labelwood.tagger import Tagger
 
     tagger = load(path)
     if not isinstance(tagger, Tagger):

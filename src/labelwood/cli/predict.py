@@ -36,7 +36,7 @@ def predict(
     quiet: options.Quiet = False,
 ) -> None:
     """Print the best labels of each point as JSONL, in the order of the points."""
-    from labelwood.data.readers.files import writing
+    from labelwood.core.io import writing
 
     if output is not None:
         check_other_file(source, output)

@@ -44,11 +44,11 @@ def train(
     quiet: options.Quiet = False,
 ) -> None:
     """Train a model on labelled texts or features and save it."""
+    from labelwood.auto import Choice, choose_learner
     from labelwood.cli.learners import give_taxonomy, make_learners, make_vectorizer
     from labelwood.store.files import check_replaceable
-    from labelwood.store.store import save
-    from labelwood.store.tagger import Tagger
-    from labelwood.trees.choice import Choice, choose_learner
+    from labelwood.store.models import save
+    from labelwood.tagger import Tagger
 
     check_replaceable(output)
     settings = settings or []

@@ -1,6 +1,5 @@
-"""The contract that every classifier of one class for each point keeps."""
+"""The contracts of classifiers of one class for each sample, and of two classes."""
 
-import warnings
 from abc import abstractmethod
 from typing import Any
 
@@ -10,17 +9,9 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from labelwood.core.contract import FittedEstimator, check_features
 from labelwood.core.labels import encode_labels
-from labelwood.core.params import OneOf, check_parameters
-from labelwood.core.types import CSR, AnyArray, DoubleArray, IndexArray, PointerArray
-from labelwood.errors import DataError, LabelwoodWarning, ParameterError
-
-CLASS_WEIGHT = (OneOf("balanced"), None)
-NOT_DIVIDED = "no decision divides the points"
-NOT_DIVIDED_REMEDY = (
-    "raise C, scale the columns to values around 1 (scale=True), or set class_weight for a rare "
-    "class"
-)
-UNSOLVED_REMEDY = "bring the columns to like scales (scale=True) around 0"
+from labelwood.core.params import check_parameters
+from labelwood.core.types import CSR, AnyArray, DoubleArray, PointerArray
+from labelwood.errors import DataError
 
 
 class ClassEstimator(ClassifierMixin, FittedEstimator):
@@ -89,42 +80,28 @@ class ClassEstimator(ClassifierMixin, FittedEstimator):
         return tags
 
 
-class BudgetedEstimator(ClassEstimator):
-    """Base of the classifiers that choose their features; has `budget` and `plane_size`."""
+class BinaryEstimator(ClassEstimator):
+    """Base of the classifiers of two classes.
 
-    budget: int
-    plane_size: int | None
+    Their `decision_function` has one score for each point, positive for the second class.
+    """
 
-    def _begin_classes(
-        self, X: object, y: object, sample_weight: object = None
-    ) -> tuple[CSR, PointerArray, DoubleArray]:
-        begun = super()._begin_classes(X, y, sample_weight)
-        if self.plane_size is not None and self.plane_size > self.budget:
-            raise ParameterError(
-                f"The 'plane_size' parameter of {type(self).__name__} must be at most budget "
-                f"({self.budget}). Got {self.plane_size} instead."
+    def _check_classes(self, classes: AnyArray, multilabel: bool) -> None:
+        if multilabel or classes.size > 2:
+            kind = "multilabel-indicator" if multilabel else "multiclass"
+            raise DataError(
+                f"Only binary classification is supported. The type of the target is {kind}."
             )
-        if self.budget > self.n_features_in_:
-            warnings.warn(
-                f"budget={self.budget} is above the number of features "
-                f"({self.n_features_in_}): all of them may be used.",
-                LabelwoodWarning,
-                stacklevel=3,
-            )
-        return begun
 
-    @property
-    @abstractmethod
-    def selected_features_(self) -> IndexArray:
-        """The features that the classifier uses, sorted."""
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        if self.classes_.size != 2:
+            raise DataError("classes_ must be two classes")
 
-    @property
-    def selected_names_(self) -> AnyArray:
-        """Names of the selected features: columns of the data frame of `fit`, else like x0."""
-        chosen = self.selected_features_
-        if hasattr(self, "feature_names_in_"):
-            return np.asarray(self.feature_names_in_)[chosen]
-        return np.array([f"x{feature}" for feature in chosen], dtype=np.str_)
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
 
 
 def balanced(weights: DoubleArray, positive: AnyArray) -> DoubleArray:

@@ -31,7 +31,7 @@ def seed_sequence(random_state: object) -> np.random.SeedSequence:
 
 
 def kernel_states(random_state: object, n: int) -> list[NDArray[np.uint64]]:
-    """`n` independent states for the generators of `core._random_kernels`.
+    """`n` independent states for the generators of `core._kernels`.
 
     Examples
     --------

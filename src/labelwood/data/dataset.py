@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from labelwood.core.labels import indicator, lists_to_indicator
+from labelwood.core.names import check_names
 from labelwood.core.sparse import as_csr
 from labelwood.core.types import CSR
-from labelwood.data._names import check_names
 from labelwood.errors import DataError
 
 if TYPE_CHECKING:

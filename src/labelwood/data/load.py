@@ -7,9 +7,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from labelwood.core.io import STANDARD_STREAM, Source, file_name, read_source, writing
 from labelwood.core.params import Boolean, Constraints, Integer, OneOf, check_parameter
 from labelwood.data.dataset import Dataset
-from labelwood.data.readers.files import STANDARD_STREAM, Source, file_name, read_source, writing
 from labelwood.data.readers.names import NameList, Names
 from labelwood.data.readers.options import ReadOptions
 from labelwood.data.readers.sniff import SUFFIXES, format_suffix, sniff

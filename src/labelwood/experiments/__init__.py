@@ -1,13 +1,17 @@
 """Adaptive experiments that may be watched at any time, one or many of them."""
 
-from labelwood.experiments.arms import ArmStatistics
-from labelwood.experiments.best_arm import BestArmExperiment
+from labelwood.experiments.best_arm import (
+    ArmStatistics,
+    Bernoulli,
+    BestArmExperiment,
+    Bounded,
+    SubGaussian,
+)
 from labelwood.experiments.ledger import Ledger
 from labelwood.experiments.online_fdr import online_fdr
 from labelwood.experiments.plan import plan
-from labelwood.experiments.rewards import Bernoulli, Bounded, SubGaussian
 from labelwood.experiments.sequence import ExperimentSequence
-from labelwood.experiments.simulate import Setting, simulate, simulate_sequence
+from labelwood.experiments.simulation import Setting, simulate, simulate_sequence
 
 __all__ = [
     "ArmStatistics",

@@ -11,8 +11,8 @@ from labelwood.core import params
 from labelwood.core.random import RandomState
 from labelwood.core.types import DoubleArray
 from labelwood.errors import DataError, ParameterError
-from labelwood.experiments.rewards import DELTA, Bernoulli, RewardModel, shown
-from labelwood.experiments.simulate import MOST_SAMPLES, Setting, numbers, simulate
+from labelwood.experiments.best_arm import DELTA, Bernoulli, RewardModel, shown
+from labelwood.experiments.simulation import MOST_SAMPLES, Setting, numbers, simulate
 
 _LIMIT = 100  # times the theoretical complexity; the samples are 7 to 26 times it
 _ROUNDS = 100  # batches that an average arm gets, about
@@ -144,7 +144,7 @@ def plan(
 
     Examples
     --------
-    >>> from labelwood.experiments.arms import Bernoulli
+    >>> from labelwood.experiments.best_arm.arms import Bernoulli
     >>> for bound in ("lil", "beta"):
     ...     found = plan(3, 0.1, 0.05, reward=Bernoulli(bound=bound), random_state=0)
     ...     print(bound, round(found.n_samples[0.5], -2), found.wrong)

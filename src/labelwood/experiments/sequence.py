@@ -9,16 +9,15 @@ import numpy as np
 from labelwood.core.params import RANDOM_STATE, Integer, OneOf, check_parameter
 from labelwood.core.random import RandomState, seed_sequence
 from labelwood.errors import DataError
-from labelwood.experiments.best_arm import BestArmExperiment
-from labelwood.experiments.ledger import Ledger
-from labelwood.experiments.ledger_entry import (
+from labelwood.experiments.best_arm import BestArmExperiment, RewardModel, shown
+from labelwood.experiments.decoding import reading
+from labelwood.experiments.ledger import (
     Entry,
+    Ledger,
     check_text,
     compared_p_value,
     leading_arms,
 )
-from labelwood.experiments.rewards import RewardModel, shown
-from labelwood.experiments.states import reading
 
 
 class ExperimentSequence:

@@ -2,7 +2,6 @@
 
 from labelwood.core.propensity import Propensity
 from labelwood.metrics.evaluate import evaluate
-from labelwood.metrics.evaluation import Evaluation, Figure
 from labelwood.metrics.hierarchical import any_wrong_loss, closed_sets, hierarchical_f1
 from labelwood.metrics.intervals import (
     Interval,
@@ -14,7 +13,7 @@ from labelwood.metrics.intervals import (
     guaranteed_interval,
     hoeffding_interval,
 )
-from labelwood.metrics.labelsets import (
+from labelwood.metrics.label_sets import (
     MatchedSets,
     f1_score,
     hamming_loss,
@@ -24,6 +23,7 @@ from labelwood.metrics.labelsets import (
 )
 from labelwood.metrics.per_label import PerLabel
 from labelwood.metrics.propensity import check_propensity, propensity
+from labelwood.metrics.report import Evaluation, Figure
 from labelwood.metrics.sensitivity import Sensitivity
 from labelwood.metrics.topk import (
     RankedHits,

@@ -11,7 +11,6 @@ from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, DoubleArray
 from labelwood.errors import DataError, ParameterError
 from labelwood.metrics._inputs import check_truth, require_labels
-from labelwood.metrics.evaluation import Evaluation, Figure
 from labelwood.metrics.hierarchical import closed_sets
 from labelwood.metrics.intervals import (
     PerPoint,
@@ -19,8 +18,9 @@ from labelwood.metrics.intervals import (
     percentile_interval,
     ratio,
 )
-from labelwood.metrics.labelsets import MatchedSets, matched_sets
+from labelwood.metrics.label_sets import MatchedSets, matched_sets
 from labelwood.metrics.propensity import check_propensity
+from labelwood.metrics.report import Evaluation, Figure
 from labelwood.metrics.sensitivity import Sensitivity, sensitivities
 from labelwood.metrics.topk import RankedHits, ranked_hits
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from labelwood.errors import DataError
 from labelwood.metrics._inputs import check_sets
-from labelwood.metrics.labelsets import MatchedSets, matched_sets
+from labelwood.metrics.label_sets import MatchedSets, matched_sets
 
 if TYPE_CHECKING:
     from labelwood.data.taxonomy import Taxonomy

@@ -20,8 +20,15 @@ def names() -> list[str]:
     >>> "pfastrexml-table" in names()
     True
     """
-    files = (module.name for module in pkgutil.iter_modules(__path__))
-    return sorted(name.replace("_", "-") for name in files if not name.startswith("_"))
+    return sorted(_homes())
+
+
+def _homes() -> dict[str, str]:
+    """The module of each study; `mab/fdr.py` holds the study mab-fdr."""
+    prefix = f"{__name__}."
+    modules = [one.name for one in pkgutil.walk_packages(__path__, prefix) if not one.ispkg]
+    public = [name for name in modules if not name.rpartition(".")[2].startswith("_")]
+    return {name.removeprefix(prefix).replace(".", "-").replace("_", "-"): name for name in public}
 
 
 def find(name: str) -> Study:
@@ -32,9 +39,9 @@ def find(name: str) -> Study:
     >>> list(find("pfastrexml-table").parts)
     ['bibtex', 'delicious', 'eurlex57k', 'pydocs']
     """
-    if name not in names():
+    if name not in _homes():
         raise ParameterError(f"no study {name!r}; there are {', '.join(names())}")
-    module = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
+    module = importlib.import_module(_homes()[name])
     study: Study = module.STUDY
     return study
 

@@ -109,7 +109,7 @@ def _sets_as_labels(train: "Dataset") -> tuple["Dataset", "CSR"]:
     import numpy as np
 
     from labelwood.core.sparse import make_csr
-    from labelwood.trees.codingtree_sets import label_sets
+    from labelwood.trees.coding import label_sets
 
     sets, _, of_point = label_sets(train.Y)
     n = len(train)

@@ -60,7 +60,7 @@ def _read(part: str, options: Options) -> tuple["Dataset", "Dataset"]:
 
 def _pydocs(options: Options) -> tuple["Dataset", "Dataset"]:
     from labelwood.data.corpora.pydocs import pydocs
-    from labelwood.data.split import split
+    from labelwood.data.splits import split
     from labelwood.data.text import TextVectorizer
 
     corpus = pydocs(["joblib", "rich"] if options.quick else None)

@@ -5,8 +5,8 @@ import gzip
 import pytest
 
 from labelwood.data.load import load_dataset
-from labelwood.data.readers.arff_header import split_fields
-from labelwood.data.taxonomy import Taxonomy
+from labelwood.data.readers.arff.header import split_fields
+from labelwood.data.taxonomy.taxonomy import Taxonomy
 from labelwood.errors import DataError, ParameterError
 
 MEKA = """% a comment

@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from labelwood.data.readers.files import Source, read_source, writing
+from labelwood.core.io import Source, read_source, writing
 from labelwood.errors import DataError
 
 TEXT = b"first line\nsecond line\n" * 50

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from labelwood.core.io import Source
 from labelwood.data.readers import _parse_kernels as kernels
-from labelwood.data.readers.files import Source
 from labelwood.data.readers.pairs import ParseError, parse_pairs
 
 written_numbers = st.from_regex(

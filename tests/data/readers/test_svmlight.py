@@ -142,7 +142,7 @@ def test_bad_lines_are_errors_that_say_what_and_where(write, content, options, m
 
 @pytest.mark.shared
 def test_real_data_agree_with_scikit_learn(shared_data):
-    from labelwood.data.readers.files import read_source
+    from labelwood.core.io import read_source
 
     path = shared_data / "binary" / "a9a.test.svm.xz"
     X, y = load_svmlight_file(io.BytesIO(bytes(read_source(path).data)), n_features=123)

@@ -211,7 +211,7 @@ def test_texts_alone_cannot_be_written(tmp_path):
 
 @pytest.mark.shared
 def test_real_data_agree_with_scikit_learn(shared_data):
-    from labelwood.data.readers.files import read_source
+    from labelwood.core.io import read_source
 
     path = shared_data / "reuters21578" / "train.txt.xz"
     data = load_dataset(path, label_names=shared_data / "reuters21578" / "labels.txt")

@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from labelwood.core.io import Source
+from labelwood.core.names import shown
 from labelwood.core.sparse import make_csr
 from labelwood.core.types import CSR, AnyArray
-from labelwood.data._names import shown
-from labelwood.data.readers.files import Source
 from labelwood.data.readers.names import NameList
 
 MAX_COLUMNS = 2**31 - 1  # what a 32-bit index can number

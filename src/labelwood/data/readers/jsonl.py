@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import IO, Any, NoReturn
 
+from labelwood.core.io import Source
+from labelwood.core.names import shown, some
 from labelwood.core.sparse import row_blocks
 from labelwood.core.types import CSR, AnyArray
-from labelwood.data._names import shown, some
 from labelwood.data.dataset import Dataset
 from labelwood.data.readers.columns import ROWS_AT_ONCE, ColumnBuilder, decimals
-from labelwood.data.readers.files import Source
 from labelwood.data.readers.options import ReadOptions
 from labelwood.errors import DataError
 

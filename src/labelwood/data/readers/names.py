@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 from xml.etree import ElementTree
 
-from labelwood.data._names import check_names, first_double, shown
-from labelwood.data.readers.files import Source, read_source
+from labelwood.core.io import Source, read_source
+from labelwood.core.names import check_names, first_double, shown
 from labelwood.errors import DataError
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import IO, Any, cast
 import numpy as np
 import scipy.sparse as sp
 
+from labelwood.core.io import Source, reason
 from labelwood.core.labels import indicator
 from labelwood.core.sparse import as_csr
 from labelwood.core.types import CSR, AnyArray
 from labelwood.data.dataset import Dataset
-from labelwood.data.readers.files import Source, reason
 from labelwood.data.readers.options import ReadOptions
 from labelwood.errors import DataError
 

@@ -5,10 +5,10 @@ from typing import NamedTuple, NoReturn
 
 import numpy as np
 
+from labelwood.core.io import Source
+from labelwood.core.names import shown
 from labelwood.core.types import AnyArray, FloatArray, PointerArray
-from labelwood.data._names import shown
 from labelwood.data.readers.columns import MAX_COLUMNS
-from labelwood.data.readers.files import Source
 
 _WORD, _NUMBER = re.compile(rb"\S*"), re.compile(rb"[-+.0-9eE]*")
 _NOT_FINITE = ("nan", "inf", "infinity")

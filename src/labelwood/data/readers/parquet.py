@@ -3,10 +3,10 @@
 from dataclasses import replace
 from typing import Any
 
-from labelwood.data._names import first_double, shown, some
+from labelwood.core.io import Source, reason
+from labelwood.core.names import first_double, shown, some
 from labelwood.data.dataset import Dataset
 from labelwood.data.readers.columns import ColumnBuilder
-from labelwood.data.readers.files import Source, reason
 from labelwood.data.readers.options import ReadOptions
 from labelwood.errors import MissingExtraError
 

@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from labelwood.data._names import shown
-from labelwood.data.readers.files import Source, without_compression
+from labelwood.core.io import Source, without_compression
+from labelwood.core.names import shown
 from labelwood.data.readers.xmc import HEADER
 
 SUFFIXES = {

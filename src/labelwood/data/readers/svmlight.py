@@ -4,11 +4,11 @@ import re
 
 import numpy as np
 
+from labelwood.core.io import Source
+from labelwood.core.names import shown
 from labelwood.core.types import AnyArray
-from labelwood.data._names import shown
 from labelwood.data.dataset import Dataset
 from labelwood.data.readers.columns import MAX_COLUMNS, feature_matrix, label_matrix
-from labelwood.data.readers.files import Source
 from labelwood.data.readers.names import NameList
 from labelwood.data.readers.options import ReadOptions
 from labelwood.data.readers.pairs import PairLines, ParseError, parse_pairs, refuse

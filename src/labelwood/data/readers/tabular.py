@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from threading import Lock
 from typing import Any
 
-from labelwood.data._names import first_double, shown, some
+from labelwood.core.io import Source
+from labelwood.core.names import first_double, shown, some
 from labelwood.data.dataset import Dataset
 from labelwood.data.readers.columns import ColumnBuilder
-from labelwood.data.readers.files import Source
 from labelwood.data.readers.options import ReadOptions
 
 _CSV: dict[str, Any] = {"delimiter": ",", "strict": True}

@@ -5,8 +5,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from labelwood.core.io import Source, without_compression, writing
+from labelwood.core.names import shown
 from labelwood.core.sparse import row_blocks
-from labelwood.data._names import shown
 from labelwood.data.dataset import Dataset
 from labelwood.data.readers.columns import (
     MAX_COLUMNS,
@@ -15,7 +16,6 @@ from labelwood.data.readers.columns import (
     feature_matrix,
     label_matrix,
 )
-from labelwood.data.readers.files import Source, without_compression, writing
 from labelwood.data.readers.names import NameList
 from labelwood.data.readers.options import ReadOptions
 from labelwood.data.readers.pairs import PairLines, ParseError, parse_pairs, refuse

@@ -1,0 +1,1 @@
+"""ARFF with several labels: Mulan's, MEKA's and CLUS's."""

@@ -1,0 +1,5 @@
+"""Taxonomies: forests of named labels."""
+
+from labelwood.data.taxonomy.taxonomy import Taxonomy
+
+__all__ = ["Taxonomy"]

@@ -1,0 +1,55 @@
+"""The edges of a forest in a text file, one a line."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from labelwood.core.io import Source, read_source, writing
+from labelwood.core.names import shown, some
+from labelwood.core.params import OneOf, check_parameter
+from labelwood.data.taxonomy.forest import Edge, Node
+from labelwood.errors import DataError
+
+
+def read_edges(
+    path: str | Path, *, columns: str, entries: str, root: str | None
+) -> tuple[Source, list[Edge]]:
+    """The file, and its (parent, child) pairs; see `Taxonomy.from_file`."""
+    check_parameter("Taxonomy", "columns", columns, OneOf("child parent", "parent child"))
+    check_parameter("Taxonomy", "entries", entries, OneOf("names", "indices"))
+    source = read_source(path)
+    edges: list[Edge] = []
+    for number, line in source.lines():
+        if line.isspace():
+            continue
+        fields = line.rstrip("\r\n").split("\t") if "\t" in line else line.split()
+        if len(fields) != 2:
+            raise source.error(
+                number, f"found {shown(line.strip())} where two columns are expected"
+            )
+        child, parent = fields if columns == "child parent" else reversed(fields)
+        if not child:
+            raise source.error(number, "the child has no name")
+        above = None if parent in ("", root) else _entry(source, number, parent, entries)
+        edges.append((above, _entry(source, number, child, entries)))
+    return source, edges
+
+
+def _entry(source: Source, number: int, text: str, entries: str) -> Node:
+    if entries == "names":
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        raise source.error(number, f"found {shown(text)} where an index is expected") from None
+
+
+def write_edges(path: str | Path, edges: Iterable[tuple[str, str]]) -> None:
+    """Write (parent, child) pairs as ``child<TAB>parent``; the parent of a root is empty."""
+    pairs = list(edges)
+    bad = [child for _, child in pairs if set(child) & set("\t\n\r")]
+    if bad:
+        raise DataError(
+            f"Names with a tab or a line end cannot be written: {some(map(shown, bad))}."
+        )
+    with writing(path) as file:
+        file.write("".join(f"{child}\t{parent}\n" for parent, child in pairs).encode("utf-8"))

@@ -1,0 +1,232 @@
+"""p-values and intervals that hold at every time, however the samples are allocated.
+
+Seed 001, §4.3. The null hypothesis of an experiment is that no treatment is more than ε better
+than the control. Every function looks at statistics of rewards and at nothing else; the bounds
+behind them (`rewards`) hold for all counts at once, so it matters neither how the arms were
+chosen nor when, why, or how often anybody looked.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from labelwood.core.params import Integer, Real, check_parameter
+from labelwood.errors import DataError, ParameterError
+from labelwood.experiments.best_arm.arms import ArmStatistics, check_statistics
+from labelwood.experiments.best_arm.rewards import DELTA, RewardModel
+from labelwood.metrics.intervals import Interval
+
+
+def arm_p_value(
+    treatment: ArmStatistics,
+    control: ArmStatistics,
+    *,
+    reward: RewardModel,
+    epsilon: float = 0.0,
+    n_treatments: int = 1,
+) -> float:
+    """The p-value of one treatment against the control: seed 001, (4.5).
+
+    It is the largest γ at which the treatment's lower bound at γ/2K does not exceed the
+    control's upper bound at γ/2 by more than ε, to 1e-9 of its value and rounded upwards.
+    With the bound "lil", whose levels are capped at 0.1, it is 1 where γ = 1 does not separate
+    the two either, and so it has no value between 0.2 and 1 when K = 1.
+
+    Parameters
+    ----------
+    treatment, control : ArmStatistics
+    reward : RewardModel
+    epsilon : float
+        By how much a treatment must be better to count.
+    n_treatments : int
+        K, the number of treatments in the experiment: the p-value pays for all of them.
+
+    Examples
+    --------
+    >>> from labelwood.experiments.best_arm.arms import Bernoulli
+    >>> old, new = ArmStatistics.of([0, 0, 0, 1] * 200), ArmStatistics.of([0, 1] * 400)
+    >>> f"{arm_p_value(new, old, reward=Bernoulli()):.1e}"
+    '1.6e-06'
+    """
+    check_parameter("arm_p_value", "epsilon", epsilon, Real(low=0))
+    check_parameter("arm_p_value", "n_treatments", n_treatments, Integer(low=1))
+    for statistics in (treatment, control):
+        check_statistics(reward, statistics)
+    return math.exp(-_evidence(treatment, control, n_treatments, epsilon, 0.0, reward))
+
+
+def experiment_p_value(
+    statistics: Sequence[ArmStatistics],
+    *,
+    reward: RewardModel,
+    epsilon: float = 0.0,
+    control: int = 0,
+) -> float:
+    """The smallest p-value of the treatments, at this time alone: inside the minimum of (4.6).
+
+    Under the null hypothesis it is at most α, at any time ever, with probability at most α.
+    """
+    running = RunningPValue(len(statistics), reward=reward, epsilon=epsilon, control=control)
+    return running.update(statistics)
+
+
+def significant_arms(
+    statistics: Sequence[ArmStatistics],
+    level: float,
+    *,
+    reward: RewardModel,
+    epsilon: float = 0.0,
+    control: int = 0,
+) -> list[int]:
+    """The treatments whose own p-value (4.5), which pays for all of them, is at most `level`.
+
+    Examples
+    --------
+    >>> from labelwood.experiments.best_arm.arms import Bernoulli
+    >>> old, new = ArmStatistics.of([0, 0, 0, 1] * 200), ArmStatistics.of([0, 1] * 400)
+    >>> significant_arms([old, new, old], 0.05, reward=Bernoulli())
+    [1]
+    """
+
+    def p_value(arm: int) -> float:
+        return arm_p_value(
+            statistics[arm],
+            statistics[control],
+            reward=reward,
+            epsilon=epsilon,
+            n_treatments=len(statistics) - 1,
+        )
+
+    return [arm for arm in range(len(statistics)) if arm != control and p_value(arm) <= level]
+
+
+class RunningPValue:
+    """The always-valid p-value of an experiment: the smallest so far, seed 001, (4.6).
+
+    The minimum is over the times at which `update` is called; over fewer of them it is larger,
+    and as valid.
+
+    Parameters
+    ----------
+    n_arms : int
+        Treatments and control.
+    reward : RewardModel
+    epsilon : float
+        By how much a treatment must be better to count.
+    control : int
+        The number of the control's arm.
+
+    Examples
+    --------
+    >>> from labelwood.experiments.best_arm.arms import Bernoulli
+    >>> p = RunningPValue(2, reward=Bernoulli(bound="beta"))
+    >>> old, new = ArmStatistics.of([0, 0, 0, 1] * 50), ArmStatistics.of([0, 1] * 100)
+    >>> early = p.update([old, new])
+    >>> p.update([old + old, new + new]) < early < 0.05
+    True
+    """
+
+    def __init__(
+        self, n_arms: int, *, reward: RewardModel, epsilon: float = 0.0, control: int = 0
+    ) -> None:
+        check_parameter("RunningPValue", "n_arms", n_arms, Integer(low=2))
+        check_parameter("RunningPValue", "epsilon", epsilon, Real(low=0))
+        check_parameter("RunningPValue", "control", control, Integer(low=0, high=n_arms - 1))
+        self.n_arms = n_arms
+        self.reward = reward
+        self.epsilon = epsilon
+        self.control = control
+        self._evidence = 0.0
+
+    @property
+    def value(self) -> float:
+        """The p-value so far."""
+        return math.exp(-self._evidence)
+
+    def update(self, statistics: Sequence[ArmStatistics]) -> float:
+        """The p-value once these statistics, of all rewards so far, have been looked at."""
+        if len(statistics) != self.n_arms:
+            raise DataError(f"statistics of {self.n_arms} arms wanted, got {len(statistics)}")
+        for arm in statistics:
+            check_statistics(self.reward, arm)
+        control = statistics[self.control]
+        for i, arm in enumerate(statistics):
+            if i != self.control:
+                self._evidence = _evidence(
+                    arm, control, self.n_arms - 1, self.epsilon, self._evidence, self.reward
+                )
+        return self.value
+
+
+def _evidence(
+    treatment: ArmStatistics,
+    control: ArmStatistics,
+    n_treatments: int,
+    epsilon: float,
+    known: float,
+    reward: RewardModel,
+) -> float:
+    """ln(1/p), or `known` when that is more."""
+    from labelwood.experiments.best_arm._bound_kernels import described, evidence
+
+    model = reward.for_kernels()
+    arm = described(float(treatment.count), float(treatment.total), model)
+    base = described(float(control.count), float(control.total), model)
+    return evidence(arm, base, n_treatments, float(epsilon), known, model)
+
+
+class Intervals(NamedTuple):
+    """An interval for every arm's mean, and for every mean minus the control's.
+
+    The control's difference to itself is (0, 0).
+    """
+
+    arms: tuple[Interval, ...]
+    differences: tuple[Interval, ...]
+
+
+def arm_interval(statistics: ArmStatistics, delta: float, *, reward: RewardModel) -> Interval:
+    """Where the mean of one arm lies: wrong, ever, with probability at most δ.
+
+    With "lil" each side has half of δ; "beta" bounds both sides at once, so each has all of it.
+    What the range of the rewards rules out is cut off.
+
+    Examples
+    --------
+    >>> from labelwood.experiments.best_arm.arms import Bernoulli
+    >>> low, high = arm_interval(ArmStatistics.of([0, 1] * 50), 0.05, reward=Bernoulli())
+    >>> round(low, 3), round(high, 3)
+    (0.274, 0.726)
+    """
+    check_parameter("arm_interval", "delta", delta, DELTA)
+    check_statistics(reward, statistics)
+    side = delta if reward.bound == "beta" else delta / 2
+    low, high = reward.lower(statistics, side), reward.upper(statistics, side)
+    return Interval(max(low, reward.low), min(high, reward.high))
+
+
+def intervals(
+    statistics: Sequence[ArmStatistics], delta: float, *, reward: RewardModel, control: int = 0
+) -> Intervals:
+    """Intervals for all arms and all differences to the control, all right at all times.
+
+    With probability at least 1 − δ not one of them fails, ever: each of the K + 1 arms has
+    δ / (K + 1). The differences cost nothing more, as they follow from the arms' intervals.
+
+    Examples
+    --------
+    >>> from labelwood.experiments.best_arm.arms import Bernoulli
+    >>> old, new = ArmStatistics.of([0, 0, 0, 1] * 200), ArmStatistics.of([0, 1] * 400)
+    >>> found = intervals([old, new], 0.05, reward=Bernoulli(bound="beta"))
+    >>> [round(end, 2) for end in found.differences[1]]
+    [0.12, 0.37]
+    """
+    check_parameter("intervals", "delta", delta, DELTA)
+    if not 0 <= control < len(statistics):
+        raise ParameterError(f"the control is arm {control}, and there are {len(statistics)} arms")
+    share = delta / len(statistics)
+    arms = tuple(arm_interval(arm, share, reward=reward) for arm in statistics)
+    base = arms[control]
+    differences = [Interval(arm.low - base.high, arm.high - base.low) for arm in arms]
+    differences[control] = Interval(0.0, 0.0)
+    return Intervals(arms, tuple(differences))

@@ -1,0 +1,79 @@
+"""An experiment as plain values for JSON, and back, though a stranger may have written them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from labelwood.core import params
+from labelwood.errors import DataError
+from labelwood.experiments.best_arm.arms import Tally
+from labelwood.experiments.best_arm.assignments import Assignments
+from labelwood.experiments.best_arm.experiment import CLOSED, UNDECIDED, BestArmExperiment
+from labelwood.experiments.best_arm.rewards import reward_model, shown
+from labelwood.experiments.decoding import reading
+
+_FORMAT = 2
+
+
+def state_of(experiment: BestArmExperiment) -> dict[str, Any]:
+    """All of its state."""
+    names = [name for name in experiment._constraints if name != "reward"]
+    return {
+        "format": _FORMAT,
+        **{name: getattr(experiment, name) for name in names},
+        "reward": experiment.reward.to_dict(),
+        "statistics": experiment._tally.to_list(),
+        "late": experiment._late.to_list(),
+        "assignments": experiment._assignments.to_dict(),
+        "ended_with": experiment._ended_with,
+        "looked_at": experiment._looked_at,
+        "evidence": experiment._evidence,
+        "evident": experiment._evident,
+    }
+
+
+def restore(kind: type[BestArmExperiment], values: Mapping[str, Any]) -> BestArmExperiment:
+    """The experiment whose state it is; a `DataError` for whatever is wrong with it."""
+    with reading("experiment"):
+        if values.get("format") != _FORMAT:
+            found = shown(values.get("format"))
+            raise DataError(f"not an experiment of format {_FORMAT}: format {found}")
+        n = len(values["statistics"])
+        if n != values["n_arms"]:  # before room is made for so many
+            raise DataError(f"statistics of {shown(values['n_arms'])} arms wanted, got {n}")
+        experiment = _restored(kind, values)
+        _check_end(experiment)
+        return experiment
+
+
+def _restored(kind: type[BestArmExperiment], values: Mapping[str, Any]) -> BestArmExperiment:
+    parameters = {name: values[name] for name in kind._constraints}
+    experiment = kind(**{**parameters, "reward": reward_model(values["reward"])})
+    n_arms, model = experiment.n_arms, experiment.reward
+    experiment._tally = Tally.from_list(values["statistics"], n_arms, model)
+    experiment._late = Tally.from_list(values["late"], n_arms, model)
+    experiment._n_samples = sum(experiment._tally.counts)
+    experiment._assignments = Assignments.from_dict(values["assignments"], n_arms)
+    state: params.Constraints = {
+        "ended_with": (params.Integer(low=CLOSED, high=n_arms - 1), None),
+        "looked_at": params.Integer(low=-1, high=experiment._n_samples),
+        "evidence": params.Real(low=0, high=700),
+        "evident": (params.Integer(low=0, high=n_arms - 1), None),
+    }
+    for name, constraint in state.items():
+        params.check_parameter(kind.__name__, name, values[name], constraint)
+        setattr(experiment, f"_{name}", values[name])
+    experiment._evidence = float(experiment._evidence)
+    return experiment
+
+
+def _check_end(experiment: BestArmExperiment) -> None:
+    """Refuse an end that the outcomes do not give, and find the arms that are next."""
+    ended = experiment._ended_with
+    if ended is None and experiment._looked_at != experiment._n_samples:
+        return
+    output, _, _, arms = experiment._apply_rule()
+    full = experiment._n_samples >= experiment._limit
+    follows = output if output >= 0 else UNDECIDED if full else None
+    if ended != follows and not (ended == CLOSED and follows is None):
+        raise DataError(f"the stored experiment ended with {ended}, but {follows} follows")
+    experiment._next_arms = arms if ended is None else []

@@ -1,0 +1,147 @@
+"""Many runs of one experiment: Algorithm 1 or uniform sampling on rewards drawn here.
+
+The arithmetic is that of `BestArmExperiment`, by the same kernels; each run has its own stream.
+"""
+
+from math import log, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelwood.core._kernels import next_double
+from labelwood.core.kernel import exact_kernel
+from labelwood.core.types import DoubleArray, PointerArray
+from labelwood.experiments.best_arm import arm_at, choose, decide, evidence, levels, renew
+
+GAUSSIAN, TWO_POINTS = 0, 1
+
+
+@exact_kernel
+def next_normal(state: NDArray[np.uint64]) -> float:
+    """A standard normal draw by the polar method (Marsaglia and Bray 1964)."""
+    while True:
+        x = 2 * next_double(state) - 1
+        y = 2 * next_double(state) - 1
+        square = x * x + y * y
+        if 0 < square < 1:
+            return x * sqrt(-2 * log(square) / square)
+
+
+@exact_kernel
+def draw_total(
+    state: NDArray[np.uint64], n: int, mean: float, kind: int, model: DoubleArray
+) -> float:
+    """The sum of `n` rewards: Gaussian of variance σ², or of the two ends of the range."""
+    if kind == GAUSSIAN:
+        return n * mean + sqrt(n) * model[1] * next_normal(state)
+    share = (mean - model[2]) / model[3]
+    hits = 0
+    for _ in range(n):
+        if next_double(state) < share:
+            hits += 1
+    return n * model[2] + hits * model[3]
+
+
+@exact_kernel
+def _update_evidence(
+    known: float,
+    arms: DoubleArray,
+    pulled: PointerArray,
+    epsilon: float,
+    control: int,
+    model: DoubleArray,
+) -> float:
+    """ln(1/p) after a round; unless the control was pulled, only pulled arms can have moved it."""
+    n_arms = arms.shape[0]
+    all_moved = False
+    for i in pulled:
+        all_moved = all_moved or i == control
+    base = arm_at(arms, control)
+    for k in range(n_arms if all_moved else pulled.size):
+        i = k if all_moved else pulled[k]
+        if i != control:
+            known = evidence(arm_at(arms, i), base, n_arms - 1, epsilon, known, model)
+    return known
+
+
+@exact_kernel
+def simulate_run(
+    state: NDArray[np.uint64],
+    means: DoubleArray,
+    delta: float,
+    epsilon: float,
+    control: int,
+    uniform: bool,
+    batch: int,
+    max_samples: int,
+    kind: int,
+    model: DoubleArray,
+    counts: DoubleArray,
+) -> tuple[int, int, float]:
+    """One run: the arm it ends with or −1, the leader by mean, ln(1/p); `counts` is filled."""
+    n_arms = means.size
+    arms, bounds = np.empty((n_arms, 3)), np.empty((3, n_arms))
+    chosen = np.empty(n_arms + 4, np.int64)
+    at = levels(delta, n_arms - 1)
+    for i in range(n_arms):
+        chosen[i] = i
+        renew(arms, i, 0.0, 0.0, at, model, bounds)
+    n_chosen, left, known = n_arms, max_samples, 0.0
+    while True:
+        pulled = 0
+        while pulled < n_chosen and left > 0:
+            i = chosen[pulled]
+            n = min(batch, left)
+            total = arms[i, 1] + draw_total(state, n, means[i], kind, model)
+            renew(arms, i, arms[i, 0] + n, total, at, model, bounds)
+            left -= n
+            pulled += 1
+        known = _update_evidence(known, arms, chosen[:pulled], epsilon, control, model)
+        found = decide(bounds, epsilon, control)
+        if found[0] >= 0 or left == 0:
+            counts[:] = arms[:, 0]
+            leads = bounds[0, control] == bounds[0, found[1]]
+            return found[0], control if leads else found[1], known
+        n_chosen = choose(n_arms, found, epsilon, control, uniform, chosen)
+
+
+@exact_kernel
+def simulate_runs(
+    states: NDArray[np.uint64],
+    means: DoubleArray,
+    deltas: DoubleArray,
+    epsilon: float,
+    control: int,
+    uniform: bool,
+    batch: int,
+    max_samples: int,
+    kind: int,
+    model: DoubleArray,
+    counts: DoubleArray,
+    outcome: PointerArray,
+    known: DoubleArray,
+) -> None:
+    """A run for each row of `states`, at its own δ; rows of `outcome` are (ended with, leader)."""
+    for r in range(deltas.size):
+        outcome[r, 0], outcome[r, 1], known[r] = simulate_run(
+            states[r],
+            means,
+            deltas[r],
+            epsilon,
+            control,
+            uniform,
+            batch,
+            max_samples,
+            kind,
+            model,
+            counts[r],
+        )
+
+
+@exact_kernel
+def draw_uniform(states: NDArray[np.uint64]) -> DoubleArray:
+    """A number in [0, 1) from each stream."""
+    drawn = np.empty(states.shape[0])
+    for r in range(drawn.size):
+        drawn[r] = next_double(states[r])
+    return drawn

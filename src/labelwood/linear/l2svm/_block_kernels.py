@@ -1,0 +1,206 @@
+"""Sixteen squared-hinge problems at once, on the same rows.
+
+The problems are those of `_l2svm_kernels`, one in each lane; a visit of a row moves its
+dual variable in all sixteen. Arrays of "rows × lanes" are flat, sixteen numbers a row; the
+weights `W` hold sixteen numbers a feature, and those of the constant feature last.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelwood.core._kernels import shuffle
+from labelwood.core.kernel import kernel
+from labelwood.core.lanes import (
+    WIDTH,
+    any_above,
+    choose,
+    larger,
+    load,
+    smaller,
+    splat,
+    store,
+)
+from labelwood.core.sparse import CSRArrays
+from labelwood.core.types import DoubleArray, FloatArray, IndexArray
+
+_HUGE = np.float32(1e30)
+_LANES = np.uint64(WIDTH)
+_START = np.uint64(0)
+_ONE = np.uint64(1)
+_FOUR = np.uint64(4)
+
+
+@kernel
+def dot_lanes(X: CSRArrays, row: np.uint64, W: FloatArray) -> FloatArray:
+    """Products of a row with sixteen weight vectors (four sums, to keep the processor busy)."""
+    p, end = np.uint64(X.indptr[row]), np.uint64(X.indptr[row + _ONE])
+    first = splat(np.float32(0))
+    second, third, fourth = first, first, first
+    while p + _FOUR <= end:
+        q, r, s = p + _ONE, p + np.uint64(2), p + np.uint64(3)
+        first += splat(X.data[p]) * load(W, np.uint64(X.indices[p]) * _LANES)
+        second += splat(X.data[q]) * load(W, np.uint64(X.indices[q]) * _LANES)
+        third += splat(X.data[r]) * load(W, np.uint64(X.indices[r]) * _LANES)
+        fourth += splat(X.data[s]) * load(W, np.uint64(X.indices[s]) * _LANES)
+        p += _FOUR
+    while p < end:
+        first += splat(X.data[p]) * load(W, np.uint64(X.indices[p]) * _LANES)
+        p += _ONE
+    return (first + second) + (third + fourth)
+
+
+@kernel
+def add_row_lanes(
+    X: CSRArrays, row: np.uint64, bias: np.float32, step: FloatArray, W: FloatArray
+) -> None:
+    """Add a row, `step` times, to sixteen weight vectors."""
+    for p in range(np.uint64(X.indptr[row]), np.uint64(X.indptr[row + _ONE])):
+        place = np.uint64(X.indices[p]) * _LANES
+        store(W, place, load(W, place) + splat(X.data[p]) * step)
+    last = np.uint64(W.size) - _LANES
+    store(W, last, load(W, last) + splat(bias) * step)
+
+
+@kernel
+def solve_block(
+    X: CSRArrays,
+    norms: FloatArray,
+    rows: IndexArray,
+    signs: FloatArray,
+    ridge_positive: FloatArray,
+    ridge_negative: FloatArray,
+    live: FloatArray,
+    bias: np.float32,
+    tol: float,
+    max_iter: int,
+    state: NDArray[np.uint64],
+    active: IndexArray,
+    alpha: FloatArray,
+    W: FloatArray,
+) -> tuple[int, bool]:
+    """Solve on `rows`; `signs` and `alpha` go with them, `W` belongs to `alpha`.
+
+    A ridge is 1/(2C) of a lane; lanes whose `live` is 0 stay as they are. Returns the
+    number of passes and whether the tolerance was met in every lane.
+    """
+    m = np.uint64(rows.size)
+    last = np.uint64(W.size) - _LANES
+    zero, one = splat(np.float32(0)), splat(np.float32(1))
+    alive = load(live, _START)
+    positive, negative = load(ridge_positive, _START), load(ridge_negative, _START)
+    highest, lowest = np.empty(WIDTH, dtype=np.float32), np.empty(WIDTH, dtype=np.float32)
+    limit = np.full(WIDTH, _HUGE)
+    active[: rows.size] = np.arange(rows.size)
+    n_active = m
+    for iteration in range(max_iter):
+        shuffle(state, active, n_active)
+        high, low, bound = splat(-_HUGE), splat(_HUGE), load(limit, _START)
+        k = _START
+        while k < n_active:
+            position = np.uint64(active[k])
+            row = np.uint64(rows[position])
+            place = position * _LANES
+            sign, a = load(signs, place), load(alpha, place)
+            ridge = choose(sign, zero, positive, negative)
+            score = dot_lanes(X, row, W) + splat(bias) * load(W, last)
+            gradient = sign * score - one + a * ridge
+            projected = choose(a, zero, gradient, smaller(gradient, zero)) * alive
+            high, low = larger(high, projected), smaller(low, projected)
+            if not any_above(a, zero) and not any_above(bound * alive, gradient * alive):
+                # At zero in every lane, and will stay there: out of sight (shrinking).
+                n_active -= _ONE
+                active[k], active[n_active] = active[n_active], active[k]
+                continue
+            step = (larger(a - gradient / (splat(norms[row]) + ridge), zero) - a) * alive
+            if any_above(larger(step, zero - step), zero):
+                store(alpha, place, a + step)
+                add_row_lanes(X, row, bias, step * sign, W)
+            k += _ONE
+        store(highest, _START, high)
+        store(lowest, _START, low)
+        if (highest - lowest).max() <= tol:
+            if n_active == m:
+                return iteration + 1, True
+            n_active = m
+            limit[:] = _HUGE
+        else:
+            for lane in range(WIDTH):
+                limit[lane] = highest[lane] if highest[lane] > 0 else _HUGE
+    return max_iter, False
+
+
+@kernel
+def rebuild_weights(
+    X: CSRArrays,
+    rows: IndexArray,
+    signs: FloatArray,
+    bias: np.float32,
+    alpha: FloatArray,
+    W: FloatArray,
+) -> None:
+    """W = Σ α_i s_i x_i anew, as many small steps leave rounding errors behind.
+
+    In double precision: unlike the steps of the solver, the terms of the sum can be far
+    larger than the sum.
+    """
+    exact = np.zeros(W.size)
+    last = W.size - WIDTH
+    for position in range(rows.size):
+        place = position * WIDTH
+        if not any_above(load(alpha, np.uint64(place)), splat(np.float32(0))):
+            continue
+        step = (alpha[place : place + WIDTH] * signs[place : place + WIDTH]).astype(np.float64)
+        row = rows[position]
+        for p in range(X.indptr[row], X.indptr[row + 1]):
+            start = np.int64(X.indices[p]) * WIDTH
+            for lane in range(WIDTH):
+                exact[start + lane] += X.data[p] * step[lane]
+        for lane in range(WIDTH):
+            exact[last + lane] += bias * step[lane]
+    W[:] = exact
+
+
+@kernel
+def scan_block(
+    X: CSRArrays,
+    signs: FloatArray,
+    ridge_positive: FloatArray,
+    ridge_negative: FloatArray,
+    live: FloatArray,
+    bias: np.float32,
+    threshold: np.float32,
+    W: FloatArray,
+    member: NDArray[np.bool_],
+    found: IndexArray,
+    loss: DoubleArray,
+) -> int:
+    """Score all rows; fill `found` with the non-members scored above `threshold` in some lane.
+
+    `loss` gets Σ C_i max(0, 1 − s_i f(x_i))² of each lane over all rows. Returns how many
+    rows were found.
+    """
+    zero, one, half = splat(np.float32(0)), splat(np.float32(1)), splat(np.float32(0.5))
+    outside, border = splat(-_HUGE), splat(threshold)
+    alive = load(live, _START)
+    positive, negative = load(ridge_positive, _START), load(ridge_negative, _START)
+    offset = splat(bias) * load(W, np.uint64(W.size) - _LANES)
+    total = zero
+    part = np.zeros(WIDTH, dtype=np.float32)
+    loss[:] = 0
+    n_found = 0
+    for i in range(X.indptr.size - 1):
+        row = np.uint64(i)
+        score = dot_lanes(X, row, W) + offset
+        sign = load(signs, row * _LANES)
+        slack = larger(one - sign * score, zero)
+        total += slack * slack * half / choose(sign, zero, positive, negative)
+        if not member[row] and any_above(choose(alive, zero, score, outside), border):
+            found[n_found] = i
+            n_found += 1
+        if i % 1024 == 1023:  # before a long float32 sum forgets its small terms
+            store(part, _START, total)
+            loss += part
+            total = zero
+    store(part, _START, total)
+    loss += part
+    return n_found

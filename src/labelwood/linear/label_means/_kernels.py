@@ -1,0 +1,116 @@
+"""Mean vectors of labels, and labels in an order in which neighbours are alike."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelwood.core._kernels import next_below
+from labelwood.core.kernel import kernel
+from labelwood.core.sparse import CSRArrays
+from labelwood.core.types import DoubleArray, FloatArray, IndexArray, PointerArray
+
+
+@kernel
+def mean_vectors(
+    X: CSRArrays, members: CSRArrays, labels: IndexArray, n_features: int, n_terms: int
+) -> tuple[PointerArray, IndexArray, FloatArray]:
+    """The sum of the rows of each label, its `n_terms` largest terms, at unit length.
+
+    Row l of `members` lists the rows of X that have label l.
+    """
+    total = np.zeros(n_features, dtype=np.float32)
+    touched = np.empty(n_features, dtype=np.uint32)
+    owner = np.zeros(n_features, dtype=np.uint32)  # the last label that touched a feature
+    pointers = np.zeros(labels.size + 1, dtype=np.int64)
+    terms = np.empty(labels.size * n_terms, dtype=np.uint32)
+    values = np.empty(labels.size * n_terms, dtype=np.float32)
+    size = 0
+    for l in range(labels.size):  # noqa: E741
+        n_touched = 0
+        for q in range(members.indptr[labels[l]], members.indptr[labels[l] + 1]):
+            row = members.indices[q]
+            for p in range(X.indptr[row], X.indptr[row + 1]):
+                feature = X.indices[p]
+                if owner[feature] != l + 1:
+                    owner[feature] = l + 1
+                    touched[n_touched] = feature
+                    n_touched += 1
+                total[feature] += X.data[p]
+        sizes = np.abs(total[touched[:n_touched]])
+        least = np.float32(0)
+        if n_touched > n_terms:
+            least = np.partition(sizes, n_touched - n_terms)[n_touched - n_terms]
+        start, squares = size, 0.0
+        for t in range(n_touched):
+            value = total[touched[t]]
+            if value != 0 and abs(value) >= least and size - start < n_terms:
+                terms[size] = touched[t]
+                values[size] = value
+                squares += value * value
+                size += 1
+            total[touched[t]] = 0
+        if squares > 0:
+            values[start:size] /= np.float32(np.sqrt(squares))
+        pointers[l + 1] = size
+    return pointers, terms[:size].copy(), values[:size].copy()
+
+
+@kernel
+def _split(
+    V: CSRArrays,
+    order: NDArray[np.int64],
+    n_left: np.int64,
+    n_rounds: int,
+    state: NDArray[np.uint64],
+    left: DoubleArray,
+    right: DoubleArray,
+) -> None:
+    """Spherical 2-means with fixed sizes: the `n_left` on the left side come first."""
+    n = order.size
+    first = np.int64(next_below(state, np.uint64(n)))
+    second = (first + 1 + np.int64(next_below(state, np.uint64(n - 1)))) % n
+    on_left, on_right = np.empty(n), np.empty(n)
+    for turn in range(n_rounds):
+        for k in range(n):
+            if turn == 0 and k != first and k != second:
+                continue
+            side = left if (k == first if turn == 0 else k < n_left) else right
+            for p in range(V.indptr[order[k]], V.indptr[order[k] + 1]):
+                side[V.indices[p]] += V.data[p]
+        for k in range(n):
+            on_left[k], on_right[k] = 0.0, 0.0
+            for p in range(V.indptr[order[k]], V.indptr[order[k] + 1]):
+                on_left[k] += V.data[p] * left[V.indices[p]]
+                on_right[k] += V.data[p] * right[V.indices[p]]
+        left_square, right_square = 1e-12, 1e-12
+        for k in range(n):
+            for p in range(V.indptr[order[k]], V.indptr[order[k] + 1]):
+                feature = V.indices[p]
+                left_square += left[feature] ** 2
+                right_square += right[feature] ** 2
+                left[feature], right[feature] = 0.0, 0.0
+        preference = on_right / np.sqrt(right_square) - on_left / np.sqrt(left_square)
+        order[:] = order[np.argsort(preference, kind="mergesort")]
+
+
+@kernel
+def bisect_labels(
+    V: CSRArrays,
+    n_features: int,
+    borders: NDArray[np.int64],
+    n_rounds: int,
+    state: NDArray[np.uint64],
+    order: NDArray[np.int64],
+) -> None:
+    """Reorder `order` so that each run `borders[i]:borders[i + 1]` is a group of like vectors."""
+    left, right = np.zeros(n_features), np.zeros(n_features)
+    stack = [(0, borders.size - 1)]
+    while len(stack) > 0:
+        first, last = stack.pop()
+        if last - first < 2:
+            continue
+        middle = (first + last) // 2
+        start, end = borders[first], borders[last]
+        n_left = borders[middle] - start
+        _split(V, order[start:end], n_left, n_rounds, state, left, right)
+        stack.append((first, middle))
+        stack.append((middle, last))

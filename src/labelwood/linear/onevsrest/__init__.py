@@ -1,0 +1,7 @@
+"""One linear classifier for each label, trained by working sets."""
+
+from labelwood.linear.onevsrest.estimator import OneVsRestSVM
+from labelwood.linear.onevsrest.postings import Postings
+from labelwood.linear.onevsrest.working_sets import label_chances, label_costs
+
+__all__ = ["OneVsRestSVM", "Postings", "label_chances", "label_costs"]

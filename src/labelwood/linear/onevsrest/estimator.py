@@ -1,0 +1,306 @@
+"""One linear decision for each label, against all other points (see `workingsets`)."""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from labelwood.core.contract import FittedAttributes
+from labelwood.core.estimator import LabelEstimator
+from labelwood.core.labels import labels_with_points
+from labelwood.core.memory import require_memory
+from labelwood.core.params import (
+    N_JOBS,
+    RANDOM_STATE,
+    Boolean,
+    Constraints,
+    Instance,
+    Integer,
+    OneOf,
+    Real,
+    check_parameters,
+)
+from labelwood.core.propensity import Propensity
+from labelwood.core.topk import TopK
+from labelwood.core.types import CSR, DoubleArray, FloatArray, IndexArray
+from labelwood.linear.onevsrest.postings import Postings
+from labelwood.linear.onevsrest.working_sets import Block, Settings, label_costs, train_labels
+
+_NO_THRESHOLD = -3.4e38  # the least float32, nearly
+_TOLD_OF_LABELS = {
+    "intercept_": np.nan,
+    "objective_": 0,
+    "duality_gap_": 0,
+    "n_iter_": 0,
+    "n_rounds_": 0,
+    "n_working_": 0,
+}
+
+
+class OneVsRestSVM(LabelEstimator):
+    """A support vector machine (squared hinge) for each label.
+
+    Parameters
+    ----------
+    C : float or array of shape (n_labels,)
+        Cost of an error. With unit rows the default suits TF-IDF and binary words.
+    propensity : None, "estimate", Propensity or array of shape (n_labels,)
+        Chances that a true label was recorded. With them an error on a positive of label l
+        costs C/p_l: rare labels, which are missed most, weigh more. "estimate" takes them
+        from the training labels, as `metrics.propensity` does.
+    tol : float
+        Largest difference of projected gradients at which a block of labels is solved.
+    bias : float
+        Value of the constant feature whose weight is the intercept; 0 for none.
+    normalize : bool
+        Scale every row to unit length first, in `fit` and in prediction. Right for words;
+        for a table of measurements standardise the columns and turn it off.
+    slack : float
+        A negative row joins the working set when it scores above −1 + `slack`. With 0 the
+        full problem is solved to its tolerance; more is faster, and rankings hardly change.
+    violators : float
+        Rows that join may be this share of the working set when a block is done.
+    n_negatives : int
+        Random rows in the first working set of a block.
+    max_rounds : int
+        Limit of the times that a block takes rows in.
+    max_iter : int
+        Limit of passes over the working set in a round.
+    prune_below : float
+        Weights of at most this size are dropped: smaller and faster models.
+    calibrate : bool
+        Train a second time, on four fifths of the points, and learn from the rest how often
+        a score is right: `predict_proba` and `predict_topk(…, proba=True)` give chances.
+    random_state : int, SeedSequence, Generator or None
+        Seed of the random rows and of the order in which rows are visited.
+    n_jobs : int or None
+        Threads over blocks of labels and of rows; results do not depend on it.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_labels,)
+        Label names, or 0…n_labels−1.
+    intercept_ : array of shape (n_labels,)
+        NaN for labels without a point; they are never predicted.
+    postings_indptr_, postings_blocks_, postings_weights_, lane_labels_ :
+        The weights, feature-major in blocks of sixteen labels (see `coef_`).
+    objective_, duality_gap_ : arrays of shape (n_labels,)
+        Value of the full problem (all rows) before small weights were dropped, and how far
+        above its optimum that is at most.
+    n_iter_, n_rounds_, n_working_ : arrays of shape (n_labels,)
+        Passes and rounds made, and rows in the working set at the end.
+    calibration_scores_, calibration_probabilities_ : arrays
+        With `calibrate`: knots of the map from scores to chances.
+    stop_reason_ : str
+        Whether the labels trained last met their tolerances, or how many met a limit.
+
+    Examples
+    --------
+    >>> from labelwood import OneVsRestSVM
+    >>> X = [[1, 0, 0], [0, 1, 0], [0, 1, 1], [1, 0, 1]]
+    >>> model = OneVsRestSVM(random_state=0).fit(X, [["cat"], ["dog"], ["dog", "owl"], ["cat"]])
+    >>> model.predict_topk([[1, 0, 0]], k=1).names()
+    [['cat']]
+    """
+
+    _constraints: ClassVar[Constraints] = {
+        "C": (Real(above=0), Instance("ndarray")),
+        "propensity": (OneOf("estimate"), Instance("ndarray", "Propensity"), None),
+        "tol": Real(above=0),
+        "bias": Real(low=0),
+        "normalize": Boolean(),
+        "slack": Real(low=0, high=2),
+        "violators": Real(low=0, high=1),
+        "n_negatives": Integer(low=0),
+        "max_rounds": Integer(low=1),
+        "max_iter": Integer(low=1),
+        "prune_below": Real(low=0),
+        "calibrate": Boolean(),
+        "random_state": RANDOM_STATE,
+        "n_jobs": N_JOBS,
+    }
+    _fitted: ClassVar[FittedAttributes] = {
+        "intercept_": (np.float32, ("labels",)),
+        "lane_labels_": (np.int32, (None,)),
+        "postings_indptr_": (np.int64, (None,)),
+        "postings_blocks_": (np.uint32, (None,)),
+        "postings_weights_": (np.float32, (None,)),
+        "objective_": (np.float64, ("labels",)),
+        "duality_gap_": (np.float64, ("labels",)),
+        "n_iter_": (np.int64, ("labels",)),
+        "n_rounds_": (np.int64, ("labels",)),
+        "n_working_": (np.int64, ("labels",)),
+        "stop_reason_": str,
+    }
+
+    intercept_: FloatArray
+
+    def __init__(
+        self,
+        *,
+        C: float | DoubleArray = 0.55,
+        propensity: str | DoubleArray | Propensity | None = None,
+        tol: float = 0.1,
+        bias: float = 1.0,
+        normalize: bool = True,
+        slack: float = 0.3,
+        violators: float = 0.01,
+        n_negatives: int = 500,
+        max_rounds: int = 10,
+        max_iter: int = 1000,
+        prune_below: float = 0.03,
+        calibrate: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.C = C
+        self.propensity = propensity
+        self.tol = tol
+        self.bias = bias
+        self.normalize = normalize
+        self.slack = slack
+        self.violators = violators
+        self.n_negatives = n_negatives
+        self.max_rounds = max_rounds
+        self.max_iter = max_iter
+        self.prune_below = prune_below
+        self.calibrate = calibrate
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @property
+    def coef_(self) -> CSR:
+        """Weights as CSR of shape (n_features, n_labels), put together at each call."""
+        return self._postings().to_csr(self.classes_.size)
+
+    def fit(self, X: object, y: object) -> Self:
+        """Train one decision a label on the rows of `X`."""
+        matrix, Y = self._begin_fit(X, y)
+        if self.calibrate:
+            self._calibrate(matrix, Y)
+        blocks = self._train(matrix, Y, labels_with_points(Y))
+        self._start_anew()
+        self._take_in(blocks)
+        return self
+
+    def partial_labels(self, X: object, Y: object, labels: Sequence[object]) -> Self:
+        """Train some labels only, known or new ones, and leave all others as they are.
+
+        Parameters
+        ----------
+        X : features of shape (n, n_features)
+        Y : indicator of shape (n, len(labels)), or lists of names
+        labels : sequence
+            What the columns of Y are; names that are not in `classes_` are added to it.
+            An array `C` or `propensity` has a value for each of these.
+
+        Examples
+        --------
+        >>> X = [[1, 0], [0, 1], [1, 1]]
+        >>> model = OneVsRestSVM(random_state=0).fit(X, [["cat"], ["dog"], ["cat", "dog"]])
+        >>> model.partial_labels(X, [[0], [0], [1]], ["both"]).classes_.tolist()
+        ['cat', 'dog', 'both']
+        """
+        matrix = self._check_X(X)
+        check_parameters(self, self._constraints)
+        columns = self._check_new_columns(Y, labels, matrix.shape[0])
+        blocks = self._train(matrix, columns, labels_with_points(columns))
+        places = self._place_labels(labels)
+        self._forget(places)
+        self._take_in([block._replace(labels=places[block.labels]) for block in blocks])
+        return self
+
+    def _train(self, matrix: CSR, Y: CSR, labels: IndexArray) -> list[Block]:
+        return train_labels(
+            self._scaled(matrix),
+            Y,
+            labels,
+            *label_costs(self.C, self.propensity, Y),
+            Settings.of(self),
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+        )
+
+    def _start_anew(self) -> None:
+        """No weights, and nothing told of any label."""
+        for name, fill in _TOLD_OF_LABELS.items():
+            dtype = self._fitted[name][0]  # type: ignore[index]
+            setattr(self, name, np.full(self.classes_.size, fill, dtype=dtype))
+        self._set_postings(Postings.of([], self.n_features_in_))
+
+    def _forget(self, labels: IndexArray) -> None:
+        """Nothing is told of `labels` any more; those that are new get their place."""
+        self._set_postings(self._postings().without(labels))
+        for name, fill in _TOLD_OF_LABELS.items():
+            old = getattr(self, name)
+            told = np.full(self.classes_.size, fill, dtype=old.dtype)
+            told[: old.size] = old
+            told[labels] = fill
+            setattr(self, name, told)
+
+    def _take_in(self, blocks: list[Block]) -> None:
+        """Add trained blocks to the weights, and what is told of their labels."""
+        parts = [(block.labels, block.features, block.weights) for block in blocks]
+        new = Postings.of(parts, self.n_features_in_)
+        old = self._postings()
+        self._set_postings(old.joined(new) if old.lane_labels.size else new)
+        for block in blocks:
+            self.intercept_[block.labels] = block.intercepts
+            self.objective_[block.labels] = block.values[:, 0]
+            self.duality_gap_[block.labels] = block.values[:, 1]
+            self.n_iter_[block.labels] = block.n_iter
+            self.n_rounds_[block.labels] = block.n_rounds
+            self.n_working_[block.labels] = block.n_working
+        self._say_why_it_stopped(blocks)
+
+    def _say_why_it_stopped(self, blocks: list[Block]) -> None:
+        unsolved = sum(block.labels.size for block in blocks if not block.solved)
+        unfinished = sum(block.labels.size for block in blocks if not block.enough)
+        self.stop_reason_ = "tolerance met for every label"
+        if unsolved:
+            self.stop_reason_ = (
+                f"iteration limit for {unsolved} labels; "
+                f"raise max_iter (now {self.max_iter}) or tol"
+            )
+        elif unfinished:
+            self.stop_reason_ = (
+                f"round limit for {unfinished} labels; "
+                f"raise max_rounds (now {self.max_rounds}) or violators"
+            )
+        if unsolved or unfinished:
+            warnings.warn(self.stop_reason_, ConvergenceWarning, stacklevel=4)
+
+    def _set_postings(self, postings: Postings) -> None:
+        self.postings_indptr_ = postings.indptr
+        self.postings_blocks_ = postings.blocks
+        self.postings_weights_ = postings.weights
+        self.lane_labels_ = postings.lane_labels
+
+    def _postings(self) -> Postings:
+        return Postings(
+            self.postings_indptr_,
+            self.postings_blocks_,
+            self.postings_weights_,
+            self.lane_labels_,
+        )
+
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        self._postings().check(self.n_features_in_, self.classes_.size)
+
+    def _log_score(self, scores: FloatArray) -> FloatArray:
+        return -(np.maximum(0, 1 - scores) ** 2)
+
+    def _score_topk(self, X: CSR, k: int) -> TopK:
+        return self._postings().topk(X, self.intercept_, k, self.n_jobs, unit=self.normalize)
+
+    def _score(self, X: CSR, above: float | None = None) -> CSR:
+        if above is None:
+            cells = X.shape[0] * self.classes_.size
+            require_memory(
+                16 * cells, f"scores of {cells:,} pairs", "score fewer rows, or use predict_topk"
+            )
+            above = _NO_THRESHOLD
+        return self._postings().above(X, self.intercept_, above, self.n_jobs, unit=self.normalize)

@@ -1,0 +1,215 @@
+"""Decisions for many labels by working sets: sixteen labels at a time, on threads.
+
+Labels are grouped so that those of a block want to look at the same rows. A block starts
+from its positives and some random rows, is solved, scores all rows, takes in those that
+come too close to its positives, and is solved again, until hardly any row does.
+"""
+
+from typing import NamedTuple, Self
+
+import joblib
+import numpy as np
+import scipy.sparse as sp
+
+from labelwood.core.lanes import WIDTH
+from labelwood.core.memory import require_memory
+from labelwood.core.parallel import parallel
+from labelwood.core.propensity import Propensity
+from labelwood.core.random import kernel_states
+from labelwood.core.settings import settings_of
+from labelwood.core.sparse import CSRArrays, compact_columns, csr_arrays
+from labelwood.core.types import CSR, AnyArray, DoubleArray, FloatArray, IndexArray
+from labelwood.errors import ParameterError
+from labelwood.linear.l2svm import row_norms
+from labelwood.linear.label_means import group_labels
+from labelwood.linear.onevsrest import _kernels as kernels
+
+
+class Settings(NamedTuple):
+    """What `OneVsRestSVM` calls by the same names."""
+
+    bias: float
+    tol: float
+    max_iter: int
+    n_negatives: int
+    slack: float
+    violators: float
+    max_rounds: int
+    prune_below: float
+
+    @classmethod
+    def of(cls, owner: object) -> Self:
+        """The settings of an estimator."""
+        return settings_of(cls, owner)
+
+
+class Block(NamedTuple):
+    """The decisions of at most sixteen labels, and what is told of them.
+
+    `weights` holds sixteen numbers for each of `features`; `values` holds objective and
+    duality gap of each label.
+    """
+
+    labels: IndexArray
+    features: IndexArray
+    weights: FloatArray
+    intercepts: FloatArray
+    values: DoubleArray
+    n_iter: int
+    n_rounds: int
+    n_working: int
+    solved: bool
+    enough: bool
+
+
+class _Problem(NamedTuple):
+    """What all blocks share; `features` are the columns that X was made of."""
+
+    X: CSRArrays
+    features: IndexArray
+    norms: FloatArray
+    members: CSRArrays
+    cost_positive: DoubleArray
+    cost_negative: DoubleArray
+
+
+def label_costs(
+    C: float | AnyArray,
+    propensity: str | AnyArray | Propensity | None,
+    Y: CSR,
+    owner: str = "OneVsRestSVM",
+) -> tuple[DoubleArray, DoubleArray]:
+    """What an error on a positive and on a negative of each label costs: C/p_l and C.
+
+    `owner` is the estimator that errors speak of.
+    """
+    cost = _checked(owner, "C", C, Y.shape[1])
+    return cost / label_chances(propensity, Y, owner), cost
+
+
+def label_chances(
+    propensity: str | AnyArray | Propensity | None, Y: CSR, owner: str
+) -> DoubleArray:
+    """The chance of each label to be recorded where it is true; "estimate" asks Y."""
+    n, n_labels = Y.shape
+    if propensity is None:
+        return np.ones(n_labels)
+    if isinstance(propensity, str):
+        propensity = Propensity(np.bincount(Y.indices, minlength=n_labels), n)
+    chances = _checked(owner, "propensity", propensity, n_labels)
+    if chances.size and chances.max() > 1:
+        raise ParameterError(
+            f"The 'propensity' parameter of {owner} must hold chances ≤ 1. "
+            f"Got {chances.max():g} instead."
+        )
+    return chances
+
+
+def _checked(
+    owner: str, name: str, values: float | AnyArray | Propensity, n_labels: int
+) -> DoubleArray:
+    array = np.asarray(values)
+    if array.ndim == 0 and array.dtype.kind in "biuf":
+        array = np.full(n_labels, array)
+    if (
+        array.dtype.kind not in "biuf"
+        or array.shape != (n_labels,)
+        or not np.all((array > 1e-30) & (array < 1e30))
+    ):
+        raise ParameterError(
+            f"The {name!r} parameter of {owner} must hold a number > 0, neither tiny nor "
+            f"huge, for each of {n_labels} labels. Got {_first_bad(array, n_labels)} instead."
+        )
+    return array.astype(np.float64)
+
+
+def _first_bad(array: AnyArray, n_labels: int) -> str:
+    if array.dtype.kind not in "biuf" or array.shape != (n_labels,):
+        return f"{array.dtype} of shape {array.shape}"
+    label = int(np.flatnonzero(~((array > 1e-30) & (array < 1e30)))[0])
+    return f"{array[label]:g} for label {label}"
+
+
+def train_labels(
+    X: CSR,
+    Y: CSR,
+    labels: IndexArray,
+    cost_positive: DoubleArray,
+    cost_negative: DoubleArray,
+    settings: Settings,
+    *,
+    random_state: object,
+    n_jobs: int | None,
+) -> list[Block]:
+    """Decisions for the columns `labels` of Y; costs are the C of each column's two sides."""
+    if labels.size == 0:
+        return []
+    # Sixteen weights of a feature fill a cache line; those that are used most stay close.
+    arrays, features = compact_columns(X, commonest_first=True)
+    # Each thread holds the weights of a block in single and in double precision, and a few
+    # numbers for each row and label.
+    n_threads = joblib.effective_n_jobs(n_jobs)
+    needed = n_threads * 4 * WIDTH * (3 * features.size + 4 * X.shape[0])
+    require_memory(needed, f"training on {n_threads} threads", "lower n_jobs")
+    norms = row_norms(arrays, settings.bias)
+    members = csr_arrays(sp.csr_array(Y.T))
+    problem = _Problem(arrays, features, norms, members, cost_positive, cost_negative)
+    groups = group_labels(arrays, problem.members, features.size, labels, WIDTH)
+    states = kernel_states(random_state, len(groups))
+
+    def train(block: int) -> Block:
+        return _train_block(problem, groups[block], settings, states[block])
+
+    pilots = [2**i - 1 for i in range(len(groups).bit_length())]
+    done = dict(zip(pilots, parallel(train, pilots, n_jobs=n_jobs), strict=True))
+    _require_model_memory(done, len(groups))
+    todo = [block for block in range(len(groups)) if block not in done]
+    results = parallel(
+        train,
+        todo,
+        n_jobs=n_jobs,
+        description="training labels",
+        weights=[groups[block].size for block in todo],
+    )
+    done.update(zip(todo, results, strict=True))
+    return [done[block] for block in range(len(groups))]
+
+
+def _train_block(
+    problem: _Problem, labels: IndexArray, settings: Settings, state: np.ndarray
+) -> Block:
+    W = np.zeros((problem.features.size + 1) * WIDTH, dtype=np.float32)
+    report = np.zeros(2 * WIDTH)
+    outcome = kernels.train_block(
+        problem.X,
+        problem.norms,
+        problem.members,
+        labels,
+        problem.cost_positive,
+        problem.cost_negative,
+        np.float32(settings.bias),
+        settings.tol,
+        settings.max_iter,
+        settings.n_negatives,
+        settings.slack,
+        settings.violators,
+        settings.max_rounds,
+        state.copy(),
+        W,
+        report,
+    )
+    kept, weights = kernels.prune_block(W, labels.size, settings.prune_below)
+    intercepts = W[-WIDTH:][: labels.size] * np.float32(settings.bias)
+    values = report.reshape(WIDTH, 2)[: labels.size]
+    return Block(labels, problem.features[kept], weights, intercepts, values, *outcome)
+
+
+def _require_model_memory(pilots: dict[int, Block], n_blocks: int) -> None:
+    """Estimate the model from a few blocks; later blocks have rarer labels and fewer weights."""
+    ends = [*list(pilots)[1:], n_blocks]
+    spans = zip(pilots.items(), ends, strict=True)
+    estimate = sum(block.weights.nbytes * (end - start) for (start, block), end in spans)
+    # All blocks are held twice while they are put together.
+    require_memory(
+        int(2.2 * estimate), f"a model of {n_blocks} blocks of labels", "raise prune_below"
+    )

@@ -1,0 +1,1 @@
+"""Studies of learning along a taxonomy."""

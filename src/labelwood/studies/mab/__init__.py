@@ -1,0 +1,1 @@
+"""Studies of adaptive experiments (multi-armed bandits) and false discoveries."""

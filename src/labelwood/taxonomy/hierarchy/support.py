@@ -1,0 +1,219 @@
+"""What on-line learning keeps: rows of examples, shared by all nodes, and each node's state."""
+
+from collections.abc import Callable
+from typing import NamedTuple, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelwood.core.memory import require_memory
+from labelwood.core.sparse import CSRArrays, csr_arrays, cuts
+from labelwood.core.types import CSR, AnyArray, DoubleArray, FloatArray, IndexArray, PointerArray
+from labelwood.errors import DataError
+from labelwood.taxonomy.hierarchy._inverse_kernels import (
+    PENDING,
+    POSITIVE,
+    SEEN,
+    SUPPORT,
+)
+
+TERMS = 32  # pending at most; they are settled four at a time
+NO_LIMIT = 2**62  # of the examples that a node keeps
+_SWEEP = 1024  # stored rows after which those that no node uses are looked for
+_MODERATE = 1e15  # far above what learning gives, far below what float32 holds
+_LARGE = 2**26  # bytes above which it is asked whether they are there
+
+_Number = TypeVar("_Number", np.int64, np.float64)
+
+
+class Node(NamedTuple):
+    """State of a node, with room for more support than there is.
+
+    `rows[i]` is the stored row of example i and `alpha[i]` its factor: the weights are the sum
+    of the rows, each times its factor. The others are (I + G)⁻¹ (see
+    `_hierarchical_inverse_kernels`), and empty where a learner has no use for it.
+    """
+
+    rows: NDArray[np.int64]
+    alpha: DoubleArray
+    inverse: DoubleArray
+    pending: DoubleArray
+    factors: DoubleArray
+
+    @classmethod
+    def empty(cls, *, inverse: bool) -> Self:
+        """No support, and no room for it."""
+        none, terms = np.empty(0), TERMS if inverse else 0
+        return cls(np.empty(0, dtype=np.int64), none, none, np.empty((terms, 0)), np.zeros(terms))
+
+    def copied(self) -> Self:
+        """A copy, but for the triangle (unless that is read-only, as one that was loaded)."""
+        parts = {name: part.copy() for name, part in self._asdict().items() if name != "inverse"}
+        inverse = self.inverse if self.inverse.flags.writeable else self.inverse.copy()
+        return self._replace(inverse=inverse, **parts)
+
+    def with_room(self, limit: int) -> Self:
+        """The same with room for a quarter more examples, at most `limit`."""
+        size, terms = min(limit, self.rows.size + self.rows.size // 4 + 32), self.factors.size
+        triangle = size * (size + 1) // 2 if terms else 0
+        if 8 * triangle > _LARGE:
+            require_memory(
+                8 * triangle,
+                f"A node with {size:,} examples",
+                "set max_support, or store='margin', or fit at once",
+            )
+        pending = np.zeros((terms, size))
+        pending[:, : self.pending.shape[1]] = self.pending
+        return type(self)(
+            _longer(self.rows, size),
+            _longer(self.alpha, size),
+            _longer(self.inverse, triangle),
+            pending,
+            self.factors,
+        )
+
+
+class Support(NamedTuple):
+    """Stored rows (CSR), the counts of each node, and the parts of the nodes, a list each."""
+
+    indptr: PointerArray
+    indices: IndexArray
+    data: FloatArray
+    counts: NDArray[np.int64]
+    rows: list[NDArray[np.int64]]
+    alpha: list[DoubleArray]
+    inverse: list[DoubleArray]
+    pending: list[DoubleArray]
+    factors: list[DoubleArray]
+
+    @classmethod
+    def empty(cls, n_nodes: int, *, inverse: bool) -> Self:
+        """Nodes that have seen nothing."""
+        store = (np.zeros(1, np.int64), np.empty(0, np.uint32), np.empty(0, np.float32))
+        nodes = [Node.empty(inverse=inverse) for _ in range(n_nodes)]
+        parts = ([getattr(node, name) for node in nodes] for name in Node._fields)
+        return cls(*store, np.zeros((n_nodes, 4), dtype=np.int64), *parts)  # type: ignore[arg-type]
+
+    def node(self, i: int) -> Node:
+        """Node `i` as it is."""
+        return Node(*(getattr(self, name)[i] for name in Node._fields))
+
+    def put(self, i: int, node: Node) -> None:
+        """Node `i` becomes `node`."""
+        for name, part in zip(Node._fields, node, strict=True):
+            getattr(self, name)[i] = part
+
+    @property
+    def store(self) -> CSRArrays:
+        """The stored rows, for kernels."""
+        return CSRArrays(self.indptr, self.indices, self.data)
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows are stored."""
+        return int(self.indptr.size) - 1
+
+    def with_rows(self, X: CSR) -> Self:
+        """The same with the rows of `X` stored, after those that are.
+
+        Counts and nodes of it can be changed and put without a change to this one.
+        """
+        new = csr_arrays(X)
+        store = (
+            np.concatenate([self.indptr, self.indptr[-1] + new.indptr[1:]]),
+            np.concatenate([self.indices, new.indices]),
+            np.concatenate([self.data, new.data]),
+        )
+        parts = (list(getattr(self, name)) for name in Node._fields)
+        return type(self)(*store, self.counts.copy(), *parts)
+
+    def swept(self, n_before: int) -> Self:
+        """The same without the rows that no node uses, where these are most of them.
+
+        They are looked for when another thousand rows have come since there were `n_before`.
+        """
+        if self.n_rows // _SWEEP == n_before // _SWEEP:
+            return self
+        used = np.zeros(self.n_rows, dtype=bool)
+        for rows, n in zip(self.rows, self.counts[:, SUPPORT], strict=True):
+            used[rows[:n]] = True
+        if 2 * np.count_nonzero(used) > used.size:
+            return self
+        place = np.cumsum(used) - 1
+        for i, n in enumerate(self.counts[:, SUPPORT]):
+            self.rows[i] = _longer(place[self.rows[i][:n]], self.rows[i].size)
+        lengths = np.diff(self.indptr)
+        kept = np.repeat(used, lengths)
+        indptr = np.concatenate([[0], np.cumsum(lengths[used])])
+        return self._replace(indptr=indptr, indices=self.indices[kept], data=self.data[kept])
+
+    def check(self, n_features: int, n_nodes: int, *, inverse: bool) -> None:
+        """Refuse arrays that would send a kernel out of bounds, or that nothing learns."""
+        if (
+            not cuts(self.indptr, self.n_rows, self.indices.size)
+            or self.data.size != self.indices.size
+            or np.any(self.indices >= n_features)
+            or not moderate(self.data)
+        ):
+            raise DataError("the stored rows are inconsistent")
+        if any(len(getattr(self, name)) != n_nodes for name in Node._fields):
+            raise DataError("the support must have parts for each label")
+        for i in range(n_nodes):
+            if not _fits(self.node(i), self.counts[i], self.n_rows, inverse=inverse):
+                raise DataError(f"the support of label {i} is inconsistent")
+
+
+def learn_in_room(
+    support: Support, i: int, n_examples: int, limit: int, take: Callable[[Node, int, bool], int]
+) -> None:
+    """Let node `i` take its examples, `take(node, start, settles)` at a time.
+
+    It works on a copy, so that who holds the node as it was can go back to it. The triangle
+    is large and changes seldom: without `settles` it is not to be changed, and `take` takes
+    fewer than all examples where it would be. It does so too where the node needs room for
+    more support, of which it gets `limit` at most.
+    """
+    node = support.node(i).copied()
+    done = take(node, 0, False)
+    while done < n_examples:
+        full = support.counts[i, SUPPORT] == node.rows.size < limit
+        node = node.with_room(limit) if full else node._replace(inverse=node.inverse.copy())
+        done += take(node, done, True)
+    support.put(i, node)
+
+
+def moderate(values: AnyArray) -> bool:
+    """Whether all are numbers whose products and sums stay within float32."""
+    return bool(np.all(np.abs(values) < _MODERATE))
+
+
+def _longer(array: NDArray[_Number], size: int) -> NDArray[_Number]:
+    longer: NDArray[_Number] = np.zeros(size, dtype=array.dtype)
+    longer[: array.size] = array
+    return longer
+
+
+def _fits(node: Node, counts: NDArray[np.int64], n_rows: int, *, inverse: bool) -> bool:
+    """Whether kernels can work on the node as it is."""
+    kinds = (np.int64, np.float64, np.float64, np.float64, np.float64)
+    if any(
+        not isinstance(part, np.ndarray) or part.dtype != kind
+        for part, kind in zip(node, kinds, strict=True)
+    ):
+        return False
+    size, n = node.rows.size, counts[SUPPORT]
+    terms, triangle = (TERMS, size * (size + 1) // 2) if inverse else (0, 0)
+    return bool(
+        node.rows.ndim == 1
+        and 0 <= n <= size
+        and 0 <= counts[PENDING] <= terms
+        and node.alpha.shape == (size,)
+        and node.inverse.shape == (triangle,)
+        and node.pending.shape == (terms, size)
+        and node.factors.shape == (terms,)
+        and np.all((node.rows[:n] >= 0) & (node.rows[:n] < n_rows))
+        and np.unique(node.rows[:n]).size == n
+        and 0 <= counts[POSITIVE] <= counts[SEEN]
+        and n <= counts[SEEN]
+        and all(moderate(part) for part in node[1:])
+    )

@@ -1,0 +1,1 @@
+"""Bounds on the error and the number of decisions of trees."""

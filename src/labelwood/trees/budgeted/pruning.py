@@ -1,0 +1,127 @@
+"""Which decisions of a grown tree stay (seed 004, §5.2), and how strictly that is judged.
+
+Errors counted in the tree itself are too low: the features of its decisions were chosen with the
+help of the points that are counted. Trees differ in what that hides. Where decisions are many
+and weak, a strict rule cuts what would help; where labels are noisy, a lenient one keeps what
+fits the noise. So each half of the points is tried on a tree that was grown from the other half.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelwood.core.types import AnyArray, DoubleArray, PointerArray
+from labelwood.linear.budgeted import NOT_DIVIDED
+from labelwood.trees.budgeted.arrays import Node, flatten, in_order
+from labelwood.trees.budgeted.decisions import SECOND_ORDER, Points
+
+LADDER = (1.0, 0.5, 2.0, 0.25, 4.0, 0.0)  # what is usual first, then what is less and less so
+N_PARTS = 2
+_DEVIATIONS = 2.0  # by which another has to be better; with one, a quarter of noise trees grew
+
+
+class Strictness(NamedTuple):
+    """How strictly a tree is pruned, and the share of the points that trial trees get wrong."""
+
+    min_gain: float
+    error: float
+
+
+def settle(nodes: Sequence[Node], trees: Sequence[Points], min_gains: Sequence[float]) -> None:
+    """For each node the errors and leaves below, where only decisions stay that gain enough.
+
+    Parents come before their children in `nodes`, and nothing is cut yet; `min_gains` has a
+    number for each of `trees`, −∞ to keep everything.
+    """
+    for node in reversed(nodes):
+        _settle(trees[node.tree], node, min_gains[node.tree])
+
+
+def _settle(points: Points, node: Node, min_gain: float) -> None:
+    node.subtree_errors, node.n_leaves = node.leaf_errors, 1
+    if node.decision is None or node.positive is None or node.negative is None:
+        return
+    below = node.positive.subtree_errors + node.negative.subtree_errors
+    choices = 2 * node.decision.features.size * np.log(points.X.shape[1] + 1)
+    n_leaves = node.positive.n_leaves + node.negative.n_leaves
+    variances = points.variance(node.rows, node.leaf_errors)
+    deviations = np.sqrt(variances * [choices, n_leaves / 2])
+    if np.isneginf(min_gain) or _gains(node.leaf_errors, below, min_gain * deviations):
+        node.subtree_errors, node.n_leaves = below, n_leaves
+
+
+def _gains(alone: DoubleArray, below: DoubleArray, least: DoubleArray) -> bool:
+    """Whether fewer errors are left, and by one of the counts fewer by more than chance explains.
+
+    A number e of errors has a standard error of about √e. The best of d features without
+    meaning, k at a time, lower it by some √(2 e k ln d); leaves that take the label of most of
+    their points by one that grows with the root of their number. So `least` is
+    `min_gain` times √(2 e k ln d) and, for the held-out errors, √(e × half the number of leaves).
+    """
+    fewer = (alone > below) & (alone - below >= least)
+    return bool(alone[0] > below[0] and np.any(fewer))
+
+
+def cut(nodes: Sequence[Node]) -> None:
+    """Make leaves of the nodes that have no others below."""
+    for node in reversed(nodes):
+        if node.decision is not None and node.n_leaves == 1:
+            node.prune(_why_pruned(node))
+
+
+def _why_pruned(node: Node) -> str:
+    """A split of second order is in vain if no decision divides its halves."""
+    halves = [child.reason for child in (node.positive, node.negative) if child is not None]
+    second = node.decision is not None and node.decision.kind == SECOND_ORDER
+    return NOT_DIVIDED if second and halves == [NOT_DIVIDED] * 2 else "pruned"
+
+
+def parts_of(points: Points) -> PointerArray:
+    """A part for each point that has a weight, −1 for others: folds and classes in equal shares."""
+    parts = np.full(points.folds.size, -1, dtype=np.int64)
+    rows = np.flatnonzero(points.weights > 0)
+    order = np.lexsort((points.folds[rows], points.signs[rows]))
+    parts[rows[order]] = np.arange(rows.size) % N_PARTS
+    return parts
+
+
+def wrong_by_strictness(
+    root: Node, trees: list[Points], rows: PointerArray, n_jobs: int | None
+) -> NDArray[np.bool_]:
+    """For each number of `LADDER` whether the tree of a root, pruned so, gets these rows wrong."""
+    points = trees[root.tree]
+    leaves = flatten([root], trees, slopes=False).walk(points.X[rows], n_jobs)[0][:, 0]
+    nodes = in_order(root)
+    wrong = np.empty((len(LADDER), rows.size), dtype=bool)
+    for k, min_gain in enumerate(LADDER):
+        settle(nodes, trees, [min_gain] * len(trees))
+        wrong[k] = _labels(root)[leaves] != (points.signs[rows] > 0)
+    return wrong
+
+
+def _labels(root: Node) -> AnyArray:
+    """For each node, in their order, whether the leaf that stands for it predicts the class."""
+    labels, stack = [], [(root, root)]
+    while stack:
+        node, judge = stack.pop()
+        labels.append(judge.totals[1] > judge.totals[0])
+        for child in (node.negative, node.positive):
+            if child is not None:
+                stack.append((child, judge if judge.n_leaves == 1 else child))
+    return np.array(labels)
+
+
+def choose(wrong: NDArray[np.bool_], weights: DoubleArray) -> Strictness:
+    """The first of `LADDER` that is within two standard errors of the best.
+
+    Of two trees the difference in errors has as its variance the number of points that one
+    of them alone gets wrong.
+    """
+    best = wrong[int(np.argmin(wrong @ weights))]
+    # Of differences, which are nothing for equal rows: sums over them may not be quite equal.
+    more = (wrong.astype(np.int8) - best) @ weights
+    apart = (wrong != best) @ np.square(weights)
+    chosen = int(np.argmax(more <= _DEVIATIONS * np.sqrt(apart)))
+    return Strictness(LADDER[chosen], float(weights[wrong[chosen]].sum() / weights.sum()))

@@ -1,0 +1,196 @@
+"""The leaf that each row reaches, every decision taken by its sign.
+
+Rows that stand at the same node go on together. Where few of them are expected to leave at each
+of the next nodes, as in an annotation tree, whose nodes ask for one label after the other,
+sixteen decisions of that chain are computed at once.
+"""
+
+import numpy as np
+
+from labelwood.core.kernel import kernel
+from labelwood.core.lanes import WIDTH, load, splat, store
+from labelwood.core.sparse import CSRArrays
+from labelwood.core.types import DoubleArray, FloatArray, IndexArray, PointerArray
+from labelwood.trees.coding._decision_kernels import (
+    clear_row,
+    length,
+    pays_to_spread,
+    product,
+    products_together,
+    spread_row,
+)
+from labelwood.trees.coding.arrays import CodingTree
+
+_ONE = np.uint64(1)
+_LANES = np.uint64(WIDTH)
+_SHORT = 4  # a chain of fewer nodes is not worth the trouble
+_FEW = 4  # a chain goes on while at most one of so many nodes is off it
+
+
+@kernel
+def find_leaves(
+    X: CSRArrays, unit: bool, tree: CodingTree, spread: FloatArray, slots: IndexArray
+) -> PointerArray:
+    """The leaf of each row; with `unit`, of rows scaled to length one.
+
+    `spread` and `slots` hold a zero for each feature, and are left so.
+    """
+    n = X.indptr.size - 1
+    lengths, products = np.empty(n), np.empty(n)
+    rows, others = np.empty(n, dtype=np.uint32), np.empty(n, dtype=np.uint32)
+    for i in range(n):
+        rows[i] = i
+        lengths[i] = length(X, np.uint64(i), unit)
+    leaves = np.empty(n, dtype=np.int64)
+    chain, ends = np.empty(WIDTH, dtype=np.int64), np.empty(WIDTH + 1, dtype=np.int64)
+    exits = np.empty(n, dtype=np.int64)
+    todo = np.empty((n + 1, 4), dtype=np.int64)  # node, end of its nodes, its rows
+    todo[0, 0], todo[0, 1], todo[0, 2], todo[0, 3] = 0, tree.right.size, 0, n
+    waiting = 1
+    while waiting > 0:
+        waiting -= 1
+        node, last, start, end = todo[waiting]
+        here = rows[start:end]
+        size = _chain(tree, node, last, chain)
+        if _chain_pays(X, tree, chain[:size], here):
+            _exits_of_chain(X, tree, chain[:size], here, lengths, slots, exits)
+        elif size > 0 and pays_to_spread(X, tree, node, here):
+            size = 1
+            products_together(X, tree, node, here, spread, products)
+            for k in range(here.size):
+                positive = products[k] + tree.intercepts[node] * lengths[here[k]] > 0
+                exits[k] = 0 if positive else 1
+        else:
+            for k in range(here.size):
+                row = here[k]
+                leaves[row] = _walk(X, np.uint64(row), lengths[row], tree, node, spread)
+            continue
+        _group_rows(here, exits, size, others, ends)
+        for k in range(size + 1):
+            begin = 0 if k == 0 else ends[k - 1]
+            if begin == ends[k]:
+                continue
+            todo[waiting, 0] = chain[k] + 1 if k < size else tree.right[chain[size - 1]]
+            todo[waiting, 1] = tree.right[chain[k]] if k < size else last
+            todo[waiting, 2], todo[waiting, 3] = start + begin, start + ends[k]
+            waiting += 1
+    return leaves
+
+
+@kernel
+def _walk(
+    X: CSRArrays, row: np.uint64, scale: float, tree: CodingTree, node: int, spread: FloatArray
+) -> int:
+    """The leaf that a row of length `scale` reaches alone from `node`."""
+    if tree.right[node] < 0:
+        return node
+    spread_row(X, row, spread)
+    this = np.uint64(node)
+    while tree.right[this] >= 0:
+        score = product(tree, this, spread) + tree.intercepts[this] * scale
+        this = this + _ONE if score > 0 else np.uint64(tree.right[this])
+    clear_row(X, row, spread)
+    return int(this)
+
+
+@kernel
+def _chain(tree: CodingTree, node: int, last: int, chain: PointerArray) -> int:
+    """The nodes that follow each other by negative decisions; returns how many there are.
+
+    `last` is the end of the nodes below `node`. The chain ends where much of the tree is on
+    the positive side.
+    """
+    size = 0
+    while size < chain.size and tree.right[node] >= 0:
+        chain[size] = node
+        size += 1
+        if _FEW * (tree.right[node] - node) > last - node:
+            break
+        node = tree.right[node]
+    return size
+
+
+@kernel
+def _chain_pays(X: CSRArrays, tree: CodingTree, chain: PointerArray, rows: IndexArray) -> bool:
+    """Whether a table of the chain costs less than the half of it that a row may need."""
+    if chain.size < _SHORT or rows.size < _SHORT:
+        return False
+    n_weights = 0
+    for lane in range(chain.size):
+        n_weights += tree.weight_indptr[chain[lane] + 1] - tree.weight_indptr[chain[lane]]
+    cost = 3 * n_weights
+    for k in range(rows.size):
+        cost += 2 * (X.indptr[rows[k] + 1] - X.indptr[rows[k]])
+    return 2 * cost < rows.size * n_weights
+
+
+@kernel
+def _chain_table(tree: CodingTree, chain: PointerArray, slots: IndexArray) -> FloatArray:
+    """The weights of the chain, sixteen for each of its features; `slots` tells where they are.
+
+    Slot 0, of all other features, holds zeros.
+    """
+    size = 1
+    for lane in range(chain.size):
+        for p in range(tree.weight_indptr[chain[lane]], tree.weight_indptr[chain[lane] + 1]):
+            if slots[tree.features[p]] == 0:
+                slots[tree.features[p]] = size
+                size += 1
+    table = np.zeros(size * WIDTH, dtype=np.float32)
+    for lane in range(chain.size):
+        for p in range(tree.weight_indptr[chain[lane]], tree.weight_indptr[chain[lane] + 1]):
+            table[np.int64(slots[tree.features[p]]) * WIDTH + lane] = tree.weights[p]
+    return table
+
+
+@kernel
+def _exits_of_chain(
+    X: CSRArrays,
+    tree: CodingTree,
+    chain: PointerArray,
+    rows: IndexArray,
+    lengths: DoubleArray,
+    slots: IndexArray,
+    exits: PointerArray,
+) -> None:
+    """The first node of the chain with a positive decision, for each row; its size if none has."""
+    table = _chain_table(tree, chain, slots)
+    scores = np.empty(WIDTH, dtype=np.float32)
+    for k in range(rows.size):
+        row = np.uint64(rows[k])
+        a, end = np.uint64(X.indptr[row]), np.uint64(X.indptr[row + _ONE])
+        total = splat(np.float32(0))
+        other = total  # two sums, to keep the processor busy
+        while a + _ONE < end:
+            b = a + _ONE
+            total += splat(X.data[a]) * load(table, np.uint64(slots[X.indices[a]]) * _LANES)
+            other += splat(X.data[b]) * load(table, np.uint64(slots[X.indices[b]]) * _LANES)
+            a = b + _ONE
+        if a < end:
+            total += splat(X.data[a]) * load(table, np.uint64(slots[X.indices[a]]) * _LANES)
+        store(scores, np.uint64(0), total + other)
+        exits[k] = 0
+        for lane in range(chain.size):
+            if scores[lane] + tree.intercepts[chain[lane]] * lengths[row] > 0:
+                break
+            exits[k] += 1
+    for lane in range(chain.size):
+        for p in range(tree.weight_indptr[chain[lane]], tree.weight_indptr[chain[lane] + 1]):
+            slots[tree.features[p]] = 0
+
+
+@kernel
+def _group_rows(
+    rows: IndexArray, exits: PointerArray, size: int, others: IndexArray, ends: PointerArray
+) -> None:
+    """Sort the rows by their exits 0…size; `ends` gets where those of each exit end."""
+    ends[: size + 1] = 0
+    for k in range(rows.size):
+        ends[exits[k]] += 1
+    total = 0
+    for k in range(size + 1):
+        ends[k], total = total, total + ends[k]
+    for k in range(rows.size):
+        others[ends[exits[k]]] = rows[k]
+        ends[exits[k]] += 1
+    rows[:] = others[: rows.size]

@@ -1,0 +1,238 @@
+"""What the powerset tree and the annotation tree share: everything but the shape of the tree."""
+
+import warnings
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from labelwood.core.contract import FittedAttributes
+from labelwood.core.estimator import LabelEstimator
+from labelwood.core.labels import labels_with_points
+from labelwood.core.params import N_JOBS, RANDOM_STATE, Boolean, Constraints, Integer, Real
+from labelwood.core.types import CSR, FloatArray, IndexArray, PointerArray
+from labelwood.trees.coding.arrays import CodingTree
+
+if TYPE_CHECKING:
+    from labelwood.trees.coding.growth import Code
+    from labelwood.trees.coding.label_sets import LabelSets
+
+
+class CodingTreeClassifier(LabelEstimator):
+    """Base of the trees whose leaves are the label sets seen in training.
+
+    Every inner node is one linear decision, learned (squared hinge) on the training points of
+    the label sets below it. `predict` follows the signs of the decisions to one leaf and
+    gives its label set, whose chance is the product of 1/(1 + exp(−`sharpness` · decision))
+    along the way. The score of a label is the sum of the chances of the leaves that hold it, among
+    the `beam` likeliest. A subclass gives the shape of the tree, `_code`.
+
+    Parameters
+    ----------
+    C : float
+        Cost of an error of a decision.
+    balance : float
+        From 0, where an error on a point costs the same on both sides of a node, to 1, where
+        both sides together do. A small side is else hardly ever taken.
+    min_count : int
+        Label sets of fewer points give them to the nearest set of at least so many (by Jaccard
+        index; among equals to that of most points). A set that shares no label with any
+        of those stays. Labels of merged sets can be lost.
+    beam : int
+        Nodes that the search for scores keeps. More are slower, and score more labels.
+    sharpness : float
+        How fast a decision becomes sure with its distance from 0, for scores.
+    bias : float
+        Value of the constant feature whose weight is the intercept; 0 for none.
+    normalize : bool
+        Scale every row to unit length first, in `fit` and in prediction.
+    tol : float
+        Largest difference of projected gradients at which a decision is solved.
+    max_iter : int
+        Limit of passes over the points of a node.
+    prune_below : float
+        Weights of at most this size are dropped: smaller and faster models.
+    calibrate : bool
+        Train a second time, on four fifths of the points, and learn from the rest how often
+        a score is right: `predict_proba` and `predict_topk(…, proba=True)` give chances.
+    random_state : int, SeedSequence, Generator or None
+        Seed of the order in which the solver visits points.
+    n_jobs : int or None
+        Threads over nodes and blocks of rows; results do not depend on it.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_labels,)
+        Label names, or 0…n_labels−1.
+    n_leaves_, depth_ : int
+        Different label sets (after merging), and decisions on the longest way.
+    mean_decisions_ : float
+        Decisions on the way to its own label set, on average over the training points.
+    entropy_ : float
+        Entropy in bits of how the training points spread over the leaves. No binary tree has a
+        smaller `mean_decisions_`.
+    n_iter_ : int
+        Most passes that a decision took.
+    stop_reason_ : str
+        Whether all decisions met the tolerance, or how many met the limit of passes.
+    calibration_scores_, calibration_probabilities_ : arrays
+        With `calibrate`: knots of the map from scores to chances.
+    right_, intercepts_, weight_indptr_, features_, weights_, leaf_indptr_, labels_ : arrays
+        The tree, flat (see `labelwood.trees.coding.arrays.CodingTree`).
+    """
+
+    _constraints: ClassVar[Constraints] = {
+        "C": Real(above=0),
+        "balance": Real(low=0, high=1),
+        "min_count": Integer(low=1),
+        "beam": Integer(low=1),
+        "sharpness": Real(above=0),
+        "bias": Real(low=0),
+        "normalize": Boolean(),
+        "tol": Real(above=0),
+        "max_iter": Integer(low=1),
+        "prune_below": Real(low=0),
+        "calibrate": Boolean(),
+        "random_state": RANDOM_STATE,
+        "n_jobs": N_JOBS,
+    }
+    _fitted: ClassVar[FittedAttributes] = {
+        "right_": (np.int64, (None,)),
+        "intercepts_": (np.float32, (None,)),
+        "weight_indptr_": (np.int64, (None,)),
+        "features_": (np.uint32, (None,)),
+        "weights_": (np.float32, (None,)),
+        "leaf_indptr_": (np.int64, (None,)),
+        "labels_": (np.uint32, (None,)),
+        "n_leaves_": int,
+        "depth_": int,
+        "mean_decisions_": float,
+        "entropy_": float,
+        "n_iter_": int,
+        "stop_reason_": str,
+    }
+
+    right_: PointerArray
+    intercepts_: FloatArray
+    weight_indptr_: PointerArray
+    features_: IndexArray
+    weights_: FloatArray
+    leaf_indptr_: PointerArray
+    labels_: IndexArray
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        balance: float = 0.5,
+        min_count: int = 1,
+        beam: int = 10,
+        sharpness: float = 4.0,
+        bias: float = 1.0,
+        normalize: bool = True,
+        tol: float = 0.1,
+        max_iter: int = 1000,
+        prune_below: float = 0.05,
+        calibrate: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.C = C
+        self.balance = balance
+        self.min_count = min_count
+        self.beam = beam
+        self.sharpness = sharpness
+        self.bias = bias
+        self.normalize = normalize
+        self.tol = tol
+        self.max_iter = max_iter
+        self.prune_below = prune_below
+        self.calibrate = calibrate
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @abstractmethod
+    def _code(self, found: "LabelSets") -> "Code":
+        """The tree over the label sets."""
+
+    def fit(self, X: object, y: object) -> Self:
+        """Build the tree from the label sets and learn its decisions from the rows of `X`."""
+        from labelwood.trees.coding.growth import Settings, grow_tree
+        from labelwood.trees.coding.label_sets import entropy, label_sets, merge_rare
+
+        matrix, Y = self._begin_fit(X, y)
+        labels_with_points(Y)
+        if self.calibrate:
+            self._calibrate(matrix, Y)
+        found = merge_rare(label_sets(Y), self.min_count)
+        grown = grow_tree(
+            self._scaled(matrix),
+            found,
+            self._code(found),
+            Settings.of(self),
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+        )
+        for name, array in zip(CodingTree._fields, grown.tree, strict=True):
+            setattr(self, f"{name}_", array)
+        self.n_leaves_ = int(found.counts.size)
+        self.depth_ = grown.depth
+        self.mean_decisions_ = grown.mean_decisions
+        self.entropy_ = entropy(found.counts)
+        self.n_iter_ = grown.n_iter
+        self._say_why_it_stopped(grown.n_unsolved)
+        return self
+
+    def _say_why_it_stopped(self, n_unsolved: int) -> None:
+        self.stop_reason_ = "tolerance met for every decision"
+        if n_unsolved:
+            self.stop_reason_ = (
+                f"iteration limit for {n_unsolved} decisions; "
+                f"raise max_iter (now {self.max_iter}) or tol"
+            )
+            warnings.warn(self.stop_reason_, ConvergenceWarning, stacklevel=3)
+
+    def predict(self, X: object) -> Any:
+        """The label set of the leaf that each point reaches, as a CSR indicator.
+
+        Each decision on the way is taken by its sign. After a fit on one class for each point:
+        the class with the best score.
+        """
+        matrix = self._check_X(X)
+        if not self.multilabel_:
+            return super().predict(matrix)
+        tree = self._tree()
+        leaves = tree.leaves(matrix, self.normalize, self.n_jobs)
+        return tree.label_sets(leaves, self.classes_.size)
+
+    def mean_decisions(self, X: object) -> float:
+        """How many decisions lead a point of `X` to its leaf, on average.
+
+        That is what `predict` computes for label sets. After a fit on one class for each point
+        it searches for the best score instead, which takes up to `beam` times as many.
+        """
+        matrix = self._check_X(X)
+        tree = self._tree()
+        return float(tree.depths()[tree.leaves(matrix, self.normalize, self.n_jobs)].mean())
+
+    def _score(self, X: CSR, above: float | None = None) -> CSR:
+        scores = self._tree().scores(
+            X,
+            self.normalize,
+            float(self.sharpness),
+            int(self.beam),
+            self.classes_.size,
+            self.n_jobs,
+        )
+        if above is not None:
+            scores.data[scores.data <= above] = 0
+            scores.eliminate_zeros()
+        return scores
+
+    def _tree(self) -> CodingTree:
+        return CodingTree(*(getattr(self, f"{name}_") for name in CodingTree._fields))
+
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        self._tree().check(self.n_features_in_, self.classes_.size)

@@ -1,0 +1,240 @@
+"""One decision for each inner node of a tree that codes label sets, on threads."""
+
+from typing import NamedTuple, Self
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+
+from labelwood.core.memory import require_memory
+from labelwood.core.parallel import parallel
+from labelwood.core.random import kernel_states
+from labelwood.core.settings import settings_of
+from labelwood.core.sparse import CSRArrays, compact_columns
+from labelwood.core.types import CSR, FloatArray, IndexArray, PointerArray
+from labelwood.linear.l2svm import row_norms
+from labelwood.trees.coding._decision_kernels import solve_decision
+from labelwood.trees.coding._shape_kernels import node_depths, node_ends, preorder
+from labelwood.trees.coding.arrays import CodingTree
+from labelwood.trees.coding.label_sets import LabelSets
+
+
+class Code(NamedTuple):
+    """A binary tree over label sets.
+
+    Leaf i is set i, and inner node i of n sets has number n + i. `positive[i]` and
+    `negative[i]` are its children.
+    """
+
+    positive: PointerArray
+    negative: PointerArray
+    root: int
+
+
+class Settings(NamedTuple):
+    """What the estimators call by the same names."""
+
+    C: float
+    balance: float
+    bias: float
+    tol: float
+    max_iter: int
+    prune_below: float
+
+    @classmethod
+    def of(cls, owner: object) -> Self:
+        """The settings of an estimator."""
+        return settings_of(cls, owner)
+
+
+class Decision(NamedTuple):
+    """One linear decision, and how its solver ended."""
+
+    features: IndexArray
+    weights: FloatArray
+    intercept: float
+    n_iter: int
+    solved: bool
+
+
+class Grown(NamedTuple):
+    """A tree with its decisions, and what is told of them.
+
+    `mean_decisions` is that of training points which follow their own code, `n_unsolved` how
+    many decisions met the limit of passes.
+    """
+
+    tree: CodingTree
+    mean_decisions: float
+    depth: int
+    n_iter: int
+    n_unsolved: int
+
+
+class _Problem(NamedTuple):
+    """The training rows; `features` are the columns that X was made of."""
+
+    X: CSRArrays
+    features: IndexArray
+    norms: FloatArray
+    settings: Settings
+
+
+def grow_tree(
+    X: CSR,
+    found: LabelSets,
+    code: Code,
+    settings: Settings,
+    *,
+    random_state: object,
+    n_jobs: int | None,
+) -> Grown:
+    """Learn every decision of `code`, each on the points of its own label sets."""
+    right, set_of = preorder(*code, found.counts.size)
+    depth = node_depths(right)
+    leaves = set_of >= 0
+    sizes = np.zeros(right.size, dtype=np.int64)
+    sizes[leaves] = found.counts[set_of[leaves]]
+    starts, ends = node_ends(right, sizes)
+    place = np.empty(found.counts.size, dtype=np.int64)
+    place[set_of[leaves]] = np.arange(found.counts.size)
+    points = np.argsort(place[found.of_point], kind="stable").astype(np.uint32)
+    arrays, features = compact_columns(X, commonest_first=True)
+    problem = _Problem(arrays, features, row_norms(arrays, settings.bias), settings)
+    inner = np.flatnonzero(~leaves)
+    spans = np.stack([starts[inner], starts[right[inner]], ends[inner]], axis=1)
+    decisions = _train(problem, points, spans, random_state, n_jobs)
+    tree = _assemble(right, inner, decisions, features, found.sets, set_of)
+    return Grown(
+        tree,
+        float(sizes @ depth) / points.size,
+        int(depth.max()),
+        max((one.n_iter for one in decisions), default=0),
+        sum(not one.solved for one in decisions),
+    )
+
+
+def _train(
+    problem: _Problem,
+    points: IndexArray,
+    spans: PointerArray,
+    random_state: object,
+    n_jobs: int | None,
+) -> list[Decision]:
+    """One decision for each of `spans`: where its points start, turn negative and end."""
+    if spans.size == 0:
+        return []
+    sizes = spans[:, 2] - spans[:, 0]
+    order = np.argsort(-sizes, kind="stable")
+    groups = _groups(order, sizes, max(points.size // 2, 1))
+    states = kernel_states(random_state, len(groups))
+    n_threads = joblib.effective_n_jobs(n_jobs)
+    needed = n_threads * (12 * problem.features.size + 20 * points.size)
+    require_memory(needed, f"training on {n_threads} threads", "lower n_jobs")
+
+    def train(group: int) -> list[Decision]:
+        state = states[group].copy()
+        room = np.zeros(problem.features.size + 1, dtype=np.float32)
+        return [
+            train_decision(problem, points[start:end], int(middle - start), state, room)
+            for start, middle, end in spans[groups[group]].tolist()
+        ]
+
+    pilots = [2**i - 1 for i in range(len(groups).bit_length())]
+    done = dict(zip(pilots, parallel(train, pilots, n_jobs=n_jobs), strict=True))
+    _require_model_memory(done, len(groups))
+    todo = [group for group in range(len(groups)) if group not in done]
+    results = parallel(
+        train,
+        todo,
+        n_jobs=n_jobs,
+        description="training decisions",
+        weights=[int(sizes[groups[group]].sum()) for group in todo],
+    )
+    done.update(zip(todo, results, strict=True))
+    trained = [one for group in range(len(groups)) for one in done[group]]
+    place = np.empty(order.size, dtype=np.int64)
+    place[order] = np.arange(order.size)
+    return [trained[k] for k in place]
+
+
+def _groups(order: PointerArray, sizes: PointerArray, quota: int) -> list[PointerArray]:
+    """Nodes, largest first, in groups of about `quota` points, whatever the number of threads."""
+    done = np.cumsum(sizes[order]) - sizes[order]
+    return np.split(order, np.flatnonzero(np.diff(done // quota)) + 1)
+
+
+def _require_model_memory(pilots: dict[int, list[Decision]], n_groups: int) -> None:
+    """Estimate the model from a few groups of nodes."""
+    ends = [*list(pilots)[1:], n_groups]
+    spans = zip(pilots.items(), ends, strict=True)
+    estimate = sum(
+        8 * sum(one.weights.size for one in group) * (end - start) for (start, group), end in spans
+    )
+    # All decisions are held twice while they are put together.
+    require_memory(int(2.2 * estimate), "the decisions of the tree", "raise prune_below")
+
+
+def train_decision(
+    problem: _Problem,
+    rows: IndexArray,
+    n_positive: int,
+    state: NDArray[np.uint64],
+    room: FloatArray,
+) -> Decision:
+    """Part the first `n_positive` of `rows` from the others; the squared hinge does it.
+
+    `room` holds zeros, and is left so.
+    """
+    settings = problem.settings
+    signs = np.ones(rows.size, dtype=np.float32)
+    signs[n_positive:] = -1
+    shares = np.array([n_positive, rows.size - n_positive]) / rows.size
+    costs = settings.C * (0.5 / shares) ** settings.balance
+    ridge = np.where(signs > 0, 0.5 / costs[0], 0.5 / costs[1]).astype(np.float32)
+    features, weights, intercept, n_iter, solved = solve_decision(
+        problem.X,
+        problem.norms,
+        rows,
+        signs,
+        ridge,
+        settings.bias,
+        settings.tol,
+        settings.max_iter,
+        settings.prune_below,
+        state,
+        room,
+    )
+    return Decision(problem.features[features], weights, intercept, n_iter, solved)
+
+
+def _assemble(
+    right: PointerArray,
+    inner: PointerArray,
+    decisions: list[Decision],
+    features: IndexArray,
+    sets: CSR,
+    set_of: PointerArray,
+) -> CodingTree:
+    """Decisions and label sets at their nodes, in flat arrays."""
+    intercepts = np.zeros(right.size, dtype=np.float32)
+    intercepts[inner] = [one.intercept for one in decisions]
+    n_weights = np.zeros(right.size, dtype=np.int64)
+    n_weights[inner] = [one.weights.size for one in decisions]
+    leaves = np.flatnonzero(set_of >= 0)
+    held = sets[set_of[leaves]]
+    n_labels = np.zeros(right.size, dtype=np.int64)
+    n_labels[leaves] = np.diff(held.indptr)
+    return CodingTree(
+        right,
+        intercepts,
+        _pointers(n_weights),
+        np.concatenate([features[:0], *(one.features for one in decisions)]),
+        np.concatenate([intercepts[:0], *(one.weights for one in decisions)]),
+        _pointers(n_labels),
+        held.indices.astype(np.uint32),
+    )
+
+
+def _pointers(sizes: PointerArray) -> PointerArray:
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

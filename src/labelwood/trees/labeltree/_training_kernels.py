@@ -1,0 +1,266 @@
+"""Training the decisions of the nodes of a label tree."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelwood.core._kernels import next_below
+from labelwood.core.kernel import kernel
+from labelwood.core.lanes import WIDTH
+from labelwood.core.sparse import CSRArrays
+from labelwood.core.types import FloatArray, IndexArray
+from labelwood.linear.l2_logistic import solve_logistic_block
+from labelwood.linear.l2svm import solve_block
+
+if TYPE_CHECKING:
+    from labelwood.trees.labeltree.training import Level, NodeProblem
+
+
+@kernel
+def _node_rows(
+    inside: CSRArrays,
+    node: int,
+    n_negatives: int,
+    state: NDArray[np.uint64],
+    place: NDArray[np.int64],
+    rows: IndexArray,
+) -> int:
+    """Fill `rows` with those of the node and some others; `place` (−1 before) says where."""
+    n, m = place.size, 0
+    for p in range(inside.indptr[node], inside.indptr[node + 1]):
+        place[inside.indices[p]] = m
+        rows[m] = inside.indices[p]
+        m += 1
+    if m == n:
+        return m
+    for k in range(min(n_negatives, n)):
+        row = np.uint32(k) if n_negatives >= n else np.uint32(next_below(state, np.uint64(n)))
+        if place[row] < 0:
+            place[row] = m
+            rows[m] = row
+            m += 1
+    return m
+
+
+@kernel
+def _gather(
+    X: CSRArrays, rows: IndexArray, number: IndexArray, features: IndexArray
+) -> tuple[CSRArrays, int]:
+    """The rows with features numbered anew; `features` gets what the numbers stand for.
+
+    `number` must be zero, and is zero again afterwards.
+    """
+    indptr = np.zeros(rows.size + 1, dtype=np.int64)
+    for i in range(rows.size):
+        indptr[i + 1] = indptr[i] + X.indptr[rows[i] + 1] - X.indptr[rows[i]]
+    indices = np.empty(indptr[-1], dtype=np.uint32)
+    data = np.empty(indptr[-1], dtype=np.float32)
+    size = 0
+    for i in range(rows.size):
+        q = indptr[i]
+        for p in range(X.indptr[rows[i]], X.indptr[rows[i] + 1]):
+            feature = X.indices[p]
+            if number[feature] == 0:
+                features[size] = feature
+                size += 1
+                number[feature] = size
+            indices[q] = number[feature] - 1
+            data[q] = X.data[p]
+            q += 1
+    for k in range(size):
+        number[features[k]] = 0
+    return CSRArrays(indptr, indices, data), size
+
+
+@kernel
+def _keep_largest(W: FloatArray, n_lanes: int, budget: int) -> None:
+    """Zero all but the `budget` largest weights of each lane, the first ones among equals."""
+    n_features = W.size // WIDTH - 1
+    if budget >= n_features:
+        return
+    sizes = np.abs(W[: n_features * WIDTH]).reshape(n_features, WIDTH)
+    for lane in range(n_lanes):
+        own = sizes[:, lane].copy()
+        least = np.partition(own, n_features - budget)[n_features - budget]
+        room = budget - np.count_nonzero(own > least)
+        for k in range(n_features):
+            if own[k] == least and room > 0:
+                room -= 1
+            elif own[k] <= least:
+                W[k * WIDTH + lane] = 0
+
+
+@kernel
+def pack_block(
+    W: FloatArray, features: IndexArray, n_lanes: int, prune_below: float, budget: int
+) -> tuple[IndexArray, NDArray[np.uint8], NDArray[np.uint8], FloatArray]:
+    """The weights that are kept: features in order, how many lanes each has, which, and values.
+
+    A `budget` of 0 is none; otherwise weights beyond it are gone from `W` as well.
+    """
+    if budget > 0:
+        _keep_largest(W, n_lanes, budget)
+    n_features = W.size // WIDTH - 1
+    sizes = np.zeros(n_features, dtype=np.uint8)
+    total = 0
+    for k in range(n_features):
+        for lane in range(n_lanes):
+            if abs(W[k * WIDTH + lane]) > prune_below:
+                sizes[k] += np.uint8(1)
+                total += 1
+    kept = np.flatnonzero(sizes)
+    kept = kept[np.argsort(features[kept])]
+    lanes = np.empty(total, dtype=np.uint8)
+    weights = np.empty(total, dtype=np.float32)
+    q = 0
+    for k in kept:  # type: ignore[assignment]
+        for lane in range(n_lanes):
+            if abs(W[k * WIDTH + lane]) > prune_below:
+                lanes[q] = lane
+                weights[q] = W[k * WIDTH + lane]
+                q += 1
+    return features[kept], sizes[kept], lanes, weights
+
+
+@kernel
+def _block_lanes(
+    level: "Level",
+    first: int,
+    n_lanes: int,
+    place: NDArray[np.int64],
+    signs: FloatArray,
+    lanes: FloatArray,
+) -> None:
+    """Mark the positives of each child; `lanes` gets who is there and the ridges of each."""
+    signs[:] = -1
+    lanes[:] = 1
+    lanes[0, n_lanes:] = 0
+    for lane in range(n_lanes):
+        lanes[1, lane] = 0.5 / level.cost_positive[first + lane]
+        lanes[2, lane] = 0.5 / level.cost_negative[first + lane]
+        child = level.children[first + lane]
+        for p in range(level.positives.indptr[child], level.positives.indptr[child + 1]):
+            signs[place[level.positives.indices[p]] * WIDTH + lane] = 1
+
+
+@kernel
+def _joined(parts: list[Any], dtype: Any) -> Any:
+    size = 0
+    for part in parts:
+        size += part.size
+    whole = np.empty(size, dtype=dtype)
+    size = 0
+    for part in parts:
+        whole[size : size + part.size] = part
+        size += part.size
+    return whole
+
+
+@kernel
+def _solve(
+    own: CSRArrays,
+    norms: FloatArray,
+    signs: FloatArray,
+    lanes: FloatArray,
+    n_features: int,
+    logistic: bool,
+    bias: np.float32,
+    tol: float,
+    max_iter: int,
+    state: NDArray[np.uint64],
+) -> tuple[FloatArray, int, bool]:
+    """The weights of a block of children on the node's own rows."""
+    m = norms.size
+    everyone, active = np.arange(m).astype(np.uint32), np.empty(m, dtype=np.uint32)
+    alpha = np.zeros(m * WIDTH, dtype=np.float32)
+    W = np.zeros((n_features + 1) * WIDTH, dtype=np.float32)
+    if logistic:  # one call for both would be a function type, which Numba warns of
+        passes, solved = solve_logistic_block(
+            own, norms, everyone, signs, lanes[1], lanes[2], lanes[0],
+            bias, tol, max_iter, state, active, alpha, W,
+        )  # fmt: skip
+    else:
+        passes, solved = solve_block(
+            own, norms, everyone, signs, lanes[1], lanes[2], lanes[0],
+            bias, tol, max_iter, state, active, alpha, W,
+        )  # fmt: skip
+    return W, passes, solved
+
+
+@kernel
+def train_nodes(
+    problem: "NodeProblem",
+    level: "Level",
+    start: int,
+    end: int,
+    logistic: bool,
+    bias: np.float32,
+    tol: float,
+    max_iter: int,
+    n_negatives: int,
+    prune_below: float,
+    budget: int,
+) -> tuple[
+    NDArray[np.int64],
+    IndexArray,
+    NDArray[np.uint8],
+    NDArray[np.uint8],
+    FloatArray,
+    FloatArray,
+    NDArray[np.int64],
+    NDArray[np.bool_],
+]:
+    """One decision for each child of the nodes `start`…`end` of a level.
+
+    Returns, for blocks of at most sixteen children of a node: how many features each has,
+    the features (as numbered outside, in order), how many lanes each feature has, the
+    lanes, the weights; the intercepts, the passes made and whether the tolerance was met.
+    """
+    X, feature_ids, norms = problem.X, problem.features, problem.norms
+    firsts, n_features = level.firsts, feature_ids.size
+    place = np.full(norms.size, np.int64(-1))
+    rows = np.empty(norms.size, dtype=np.uint32)
+    number = np.zeros(n_features, dtype=np.uint32)
+    names = np.empty(n_features, dtype=np.uint32)
+    lane_values = np.empty((3, WIDTH), dtype=np.float32)
+    n_blocks = 0
+    for node in range(start, end):
+        n_blocks += (firsts[node + 1] - firsts[node] + WIDTH - 1) // WIDTH
+    block_sizes, passes = np.zeros(n_blocks, np.int64), np.zeros(n_blocks, np.int64)
+    solved = np.zeros(n_blocks, dtype=np.bool_)
+    intercepts = np.zeros(n_blocks * WIDTH, dtype=np.float32)
+    features, sizes = [names[:0].copy()], [np.empty(0, dtype=np.uint8)]
+    lanes, weights = [np.empty(0, dtype=np.uint8)], [norms[:0].copy()]
+    block = 0
+    for node in range(start, end):
+        state = level.states[node].copy()
+        m = _node_rows(level.inside, node, n_negatives, state, place, rows)
+        own, size = _gather(X, rows[:m], number, names)
+        own_norms, signs = norms[rows[:m]], np.empty(m * WIDTH, dtype=np.float32)
+        for first in range(firsts[node], firsts[node + 1], WIDTH):
+            n_lanes = min(WIDTH, firsts[node + 1] - first)
+            _block_lanes(level, first, n_lanes, place, signs, lane_values)
+            W, passes[block], solved[block] = _solve(
+                own, own_norms, signs, lane_values, size, logistic, bias, tol, max_iter, state
+            )
+            packed = pack_block(W, feature_ids[names[:size]], n_lanes, prune_below, budget)
+            block_sizes[block] = packed[0].size
+            features.append(packed[0])
+            sizes.append(packed[1])
+            lanes.append(packed[2])
+            weights.append(packed[3])
+            intercepts[block * WIDTH : (block + 1) * WIDTH] = W[size * WIDTH :] * bias
+            block += 1
+        for i in range(m):
+            place[rows[i]] = -1
+    return (
+        block_sizes,
+        _joined(features, np.uint32),
+        _joined(sizes, np.uint8),
+        _joined(lanes, np.uint8),
+        _joined(weights, np.float32),
+        intercepts,
+        passes,
+        solved,
+    )

@@ -1,0 +1,157 @@
+"""Trained label trees in flat arrays: search, joining, checks."""
+
+from typing import NamedTuple, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from labelwood.core.lanes import WIDTH
+from labelwood.core.parallel import parallel
+from labelwood.core.sparse import csr_arrays, cuts, make_csr, row_blocks, some_rows
+from labelwood.core.topk import TopK
+from labelwood.core.types import CSR, AnyArray, FloatArray, IndexArray, PointerArray
+from labelwood.errors import DataError
+from labelwood.trees.labeltree import _beam_kernels as kernels
+
+_MOST_ROWS = 2048
+_MOST_CELLS = 2**21  # scores held at once by a thread, in a tree
+
+
+class Search(NamedTuple):
+    """How to go down: nodes kept at a level, kind of loss, and the say of the way in a score."""
+
+    beam: int
+    logistic: bool
+    path_weight: float = 1.0
+
+    def within(self, n_nodes: int) -> Self:
+        """The same with a beam that is no wider than there are nodes."""
+        return self._replace(beam=min(self.beam, max(n_nodes, 1)))
+
+    def block_size(self, width: int) -> int:
+        """Rows that a thread takes at a time."""
+        return int(np.clip(_MOST_CELLS // (self.beam * width), 1, _MOST_ROWS))
+
+
+class LabelForest(NamedTuple):
+    """The nodes of all trees, and the decisions of their children in blocks of sixteen.
+
+    Node j has the blocks `node_blocks[j]:node_blocks[j + 1]`; lane i of block b decides on
+    `children[16 * b + i]`: a node, a label when j is a leaf, or none when that is −1. The
+    features of block b are `features[block_indptr[b]:block_indptr[b + 1]]`, in order; the
+    weights of feature r are `weights[entry_indptr[r]:entry_indptr[r + 1]]`, for the `lanes`
+    at the same places.
+    """
+
+    roots: PointerArray
+    node_blocks: PointerArray
+    is_leaf: NDArray[np.bool_]
+    children: NDArray[np.int32]
+    intercepts: FloatArray
+    block_indptr: PointerArray
+    features: IndexArray
+    entry_indptr: PointerArray
+    lanes: NDArray[np.uint8]
+    weights: FloatArray
+
+    @property
+    def width(self) -> int:
+        """Lanes of the widest node."""
+        return WIDTH * int(np.diff(self.node_blocks).max(initial=1))
+
+    def topk(self, X: CSR, n_labels: int, k: int, search: Search, n_jobs: int | None) -> TopK:
+        """The best `k` labels of each row."""
+        search = search.within(self.is_leaf.size)
+
+        def best(rows: slice) -> tuple[AnyArray, AnyArray]:
+            return kernels.topk_of_trees(*self._reached(X, rows, search), n_labels, k)
+
+        blocks = row_blocks(X, search.block_size(self.width))
+        labels, scores = zip(*parallel(best, blocks, n_jobs=n_jobs), strict=True)
+        return TopK(np.concatenate(labels), np.concatenate(scores))
+
+    def above(
+        self, X: CSR, n_labels: int, threshold: float, search: Search, n_jobs: int | None
+    ) -> CSR:
+        """The scores above `threshold` of the labels that were reached."""
+        search = search.within(self.is_leaf.size)
+
+        def score(rows: slice) -> CSR:
+            reached = self._reached(X, rows, search)
+            indptr, labels, values = kernels.above_of_trees(*reached, n_labels, threshold)
+            return make_csr(indptr, labels, values, (indptr.size - 1, n_labels))
+
+        blocks = row_blocks(X, search.block_size(self.width))
+        scores = sp.vstack(parallel(score, blocks, n_jobs=n_jobs), format="csr")
+        scores.sort_indices()
+        return scores
+
+    def _reached(self, X: CSR, rows: slice, search: Search) -> tuple[AnyArray, AnyArray, AnyArray]:
+        """Labels, log scores and how many there are, for each tree and row."""
+        arrays = some_rows(csr_arrays(X), rows)
+        n, width = arrays.indptr.size - 1, self.width
+        shape = (self.roots.size, n, search.beam * width)
+        labels, values = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=np.float32)
+        filled = np.zeros(shape[:2], dtype=np.int64)
+        for tree, root in enumerate(self.roots):
+            labels[tree], values[tree], filled[tree] = kernels.search_tree(
+                arrays,
+                X.shape[1],
+                self,
+                root,
+                width,
+                search.beam,
+                search.logistic,
+                np.float32(search.path_weight),
+            )
+        return labels, values, filled
+
+    def above_leaves(self) -> NDArray[np.bool_]:
+        """Which nodes have leaves as children."""
+        first_child = self.children[self.node_blocks[:-1] * WIDTH]
+        return ~self.is_leaf & self.is_leaf[np.where(self.is_leaf, 0, first_child)]
+
+    def check(self, n_features: int, n_labels: int) -> None:
+        """Refuse arrays that would send a kernel out of bounds or round in circles."""
+        n_nodes = self.is_leaf.size
+        n_blocks = self.intercepts.size // WIDTH
+        if not (
+            cuts(self.node_blocks, n_nodes, n_blocks)
+            and self.children.size == self.intercepts.size == n_blocks * WIDTH
+            and cuts(self.block_indptr, n_blocks, self.features.size)
+            and cuts(self.entry_indptr, self.features.size, self.lanes.size)
+            and self.lanes.size == self.weights.size
+            and np.all(self.lanes < WIDTH)
+            and np.all(self.features < n_features)
+            and _rise(self.features, self.block_indptr)
+            and np.all((self.roots >= 0) & (self.roots < n_nodes))
+            and np.isfinite(self.weights).all()
+            and np.isfinite(self.intercepts).all()
+        ):
+            raise DataError("the arrays of the label trees are inconsistent")
+        self._check_children(n_labels)
+
+    def _check_children(self, n_labels: int) -> None:
+        """Every node has a child; children are labels, or later nodes that are all alike."""
+        n_nodes = self.is_leaf.size
+        counts = np.diff(self.node_blocks)
+        owner = np.repeat(np.repeat(np.arange(n_nodes), counts), WIDTH)
+        leaf, there = self.is_leaf[owner], self.children >= 0
+        limit = np.where(leaf, n_labels, n_nodes)
+        # A child comes after its parent, so every way down ends.
+        wrong = there & ((self.children >= limit) | ~(leaf | (self.children > owner)))
+        if np.any(self.children < -1) or np.any(wrong):
+            raise DataError("children_ names a node or a label that does not exist")
+        if np.any(counts == 0) or np.any(self.children[self.node_blocks[:-1] * WIDTH] < 0):
+            raise DataError("a node of the label trees has no child")
+        inner = there & ~leaf
+        if np.any(self.is_leaf[self.children[inner]] != self.above_leaves()[owner[inner]]):
+            raise DataError("a node of the label trees has children of two kinds")
+
+
+def _rise(values: IndexArray, pointers: PointerArray) -> bool:
+    """Whether the values rise within each part."""
+    starts = np.zeros(values.size + 1, dtype=np.bool_)
+    starts[pointers] = True
+    return bool(np.all((values[1:] > values[:-1]) | starts[1 : values.size]))

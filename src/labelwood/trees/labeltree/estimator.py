@@ -1,0 +1,296 @@
+"""Label trees: clusters of labels, and one linear decision for each child of a cluster.
+
+As Parabel (Prabhu et al. 2018), Bonsai (Khandagale et al. 2020) and XR-Linear (Yu et al.
+2022): a point goes down from the root to the clusters whose decisions it passes best.
+"""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from labelwood.core.contract import FittedAttributes
+from labelwood.core.estimator import LabelEstimator
+from labelwood.core.labels import labels_with_points
+from labelwood.core.params import (
+    N_JOBS,
+    RANDOM_STATE,
+    Boolean,
+    Constraints,
+    Instance,
+    Integer,
+    OneOf,
+    Real,
+    check_parameters,
+)
+from labelwood.core.propensity import Propensity
+from labelwood.core.topk import TopK
+from labelwood.core.types import CSR, DoubleArray
+from labelwood.errors import DataError
+from labelwood.linear.onevsrest import label_costs
+from labelwood.trees.labeltree.arrays import LabelForest, Search
+from labelwood.trees.labeltree.fitting import Outcome, add_labels, fit_trees
+from labelwood.trees.labeltree.training import Settings
+
+_ALL = -1.0  # below every score
+
+
+class LabelTreeClassifier(LabelEstimator):
+    """Trees over the labels, with a linear decision for each child of a node.
+
+    Training and prediction visit few of the labels: for a hundred thousand labels and more.
+    For fewer, `OneVsRestSVM` is a little more accurate.
+
+    Parameters
+    ----------
+    n_trees : int
+        Trees over different clusters, whose scores are averaged. A second and a third one
+        add little to the accuracy; each costs as much as the first.
+    max_leaf : int
+        Labels of a leaf at most.
+    branching : int
+        Children of a node at most, from 2 to 32.
+    C : float or array of shape (n_labels,)
+        Cost of an error. With unit rows the default suits TF-IDF.
+    loss : "squared_hinge" or "logistic"
+        Of a decision. The logistic loss is slower and wants a larger `C`.
+    propensity : None, "estimate", Propensity or array of shape (n_labels,)
+        Chances that a true label was recorded, as in `OneVsRestSVM`; an error on a cluster
+        costs the mean over the occurrences of its labels.
+    hard_negatives : bool
+        Train the labels of a leaf also against the points that the nodes above send there.
+        Without, `path_weight=1` is better.
+    n_negatives : int
+        Random points that every node sees besides its own.
+    tol : float
+        Largest difference of projected gradients at which a block of decisions is solved.
+    bias : float
+        Value of the constant feature whose weight is the intercept; 0 for none.
+    normalize : bool
+        Scale every row to unit length first, in `fit` and in prediction.
+    max_iter : int
+        Limit of passes over the points of a node.
+    prune_below : float
+        Weights of at most this size are dropped: smaller and faster models.
+    budget : int or None
+        Keep at most this many weights, the largest, of each decision.
+    beam : int
+        Nodes that prediction, and the search for hard negatives, keep at each level.
+    path_weight : float
+        The say of the decisions above a leaf in the score of a label.
+    calibrate : bool
+        Train a second time, on four fifths of the points, and learn from the rest how often
+        a score is right: `predict_proba` and `predict_topk(…, proba=True)` give chances.
+    random_state : int, SeedSequence, Generator or None
+        Seed of the clusters and of the order in which rows are visited.
+    n_jobs : int or None
+        Threads over nodes and over rows; results do not depend on it.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_labels,)
+        Label names, or 0…n_labels−1.
+    roots_, node_blocks_, is_leaf_, children_, intercepts_, block_indptr_, features_,
+    entry_indptr_, lanes_, weights_ :
+        The trees in flat arrays (see `trees.labelforest.LabelForest`).
+    calibration_scores_, calibration_probabilities_ : arrays
+        With `calibrate`: knots of the map from scores to chances.
+    n_iter_ : int
+        Most passes that a block of decisions took.
+    stop_reason_ : str
+        Whether the decisions trained last met their tolerance.
+
+    Examples
+    --------
+    >>> from labelwood import LabelTreeClassifier
+    >>> X = [[1, 0, 0], [0, 1, 0], [0, 1, 1], [1, 0, 1]]
+    >>> model = LabelTreeClassifier(random_state=0)
+    >>> model = model.fit(X, [["cat"], ["dog"], ["dog", "owl"], ["cat"]])
+    >>> model.predict_topk([[1, 0, 0]], k=1).names()
+    [['cat']]
+    """
+
+    _constraints: ClassVar[Constraints] = {
+        "n_trees": Integer(low=1),
+        "max_leaf": Integer(low=1),
+        "branching": Integer(low=2, high=32),
+        "C": (Real(above=0), Instance("ndarray")),
+        "loss": OneOf("squared_hinge", "logistic"),
+        "propensity": (OneOf("estimate"), Instance("ndarray", "Propensity"), None),
+        "n_negatives": Integer(low=0),
+        "hard_negatives": Boolean(),
+        "tol": Real(above=0),
+        "bias": Real(low=0),
+        "normalize": Boolean(),
+        "max_iter": Integer(low=1),
+        "prune_below": Real(low=0),
+        "budget": (Integer(low=1), None),
+        "beam": Integer(low=1),
+        "path_weight": Real(low=0),
+        "calibrate": Boolean(),
+        "random_state": RANDOM_STATE,
+        "n_jobs": N_JOBS,
+    }
+    _fitted: ClassVar[FittedAttributes] = {
+        "roots_": (np.int64, (None,)),
+        "node_blocks_": (np.int64, (None,)),
+        "is_leaf_": (np.bool_, (None,)),
+        "children_": (np.int32, (None,)),
+        "intercepts_": (np.float32, (None,)),
+        "block_indptr_": (np.int64, (None,)),
+        "features_": (np.uint32, (None,)),
+        "entry_indptr_": (np.int64, (None,)),
+        "lanes_": (np.uint8, (None,)),
+        "weights_": (np.float32, (None,)),
+        "n_iter_": int,
+        "stop_reason_": str,
+    }
+
+    def __init__(
+        self,
+        *,
+        n_trees: int = 1,
+        max_leaf: int = 32,
+        branching: int = 16,
+        C: float | DoubleArray = 1.0,
+        loss: str = "squared_hinge",
+        propensity: str | DoubleArray | Propensity | None = None,
+        n_negatives: int = 0,
+        hard_negatives: bool = True,
+        tol: float = 0.3,
+        bias: float = 1.0,
+        normalize: bool = True,
+        max_iter: int = 200,
+        prune_below: float = 0.02,
+        budget: int | None = None,
+        beam: int = 10,
+        path_weight: float = 0.25,
+        calibrate: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_trees = n_trees
+        self.max_leaf = max_leaf
+        self.branching = branching
+        self.C = C
+        self.loss = loss
+        self.propensity = propensity
+        self.n_negatives = n_negatives
+        self.hard_negatives = hard_negatives
+        self.tol = tol
+        self.bias = bias
+        self.normalize = normalize
+        self.max_iter = max_iter
+        self.prune_below = prune_below
+        self.budget = budget
+        self.beam = beam
+        self.path_weight = path_weight
+        self.calibrate = calibrate
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: object, y: object) -> Self:
+        """Cluster the labels and train the decisions of all trees."""
+        matrix, Y = self._begin_fit(X, y)
+        if self.calibrate:
+            self._calibrate(matrix, Y)
+        outcome = fit_trees(
+            self._scaled(matrix),
+            Y,
+            labels_with_points(Y),
+            label_costs(self.C, self.propensity, Y, type(self).__name__),
+            Settings.of(self),
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+        )
+        self._take(outcome)
+        return self
+
+    def add_labels(self, X: object, Y: object, labels: Sequence[object]) -> Self:
+        """Add new labels, and leave the decisions of all others as they are.
+
+        A label joins, in each tree, the leaf that its points reach best, and is told there
+        from the other points that come by (also without `hard_negatives`). Labels that are
+        added together share their blocks of decisions. A leaf may get more labels than
+        `max_leaf`; after many, fit anew.
+
+        Parameters
+        ----------
+        X : features of shape (n, n_features)
+            Points with and without the new labels: the latter are what they are told from.
+        Y : indicator of shape (n, len(labels)), or lists of names
+        labels : sequence
+            What the columns of Y are; none of them may be known already.
+            An array `C` or `propensity` has a value for each of these.
+
+        Examples
+        --------
+        >>> X = [[1, 0], [0, 1], [1, 1]]
+        >>> model = LabelTreeClassifier(random_state=0).fit(X, [["cat"], ["dog"], ["cat", "dog"]])
+        >>> model.add_labels(X, [[0], [0], [1]], ["both"]).classes_.tolist()
+        ['cat', 'dog', 'both']
+        """
+        matrix = self._check_X(X)
+        check_parameters(self, self._constraints)
+        columns = self._check_new_columns(Y, labels, matrix.shape[0])
+        known = set(self.classes_.tolist()) & set(np.asarray(labels).tolist())
+        if known:
+            raise DataError(f"{min(known)!r} is known already; only new labels can be added.")
+        if not self.roots_.size and columns.nnz:
+            raise DataError("A model without a tree cannot take labels in; fit it anew.")
+        used = labels_with_points(columns)
+        costs = label_costs(self.C, self.propensity, columns, type(self).__name__)
+        numbers = np.arange(len(labels), dtype=np.uint32) + np.uint32(self.classes_.size)
+        if used.size:
+            outcome = add_labels(
+                self._forest(),
+                self._scaled(matrix),
+                columns,
+                used,
+                numbers[used],
+                costs,
+                Settings.of(self),
+                random_state=self.random_state,
+                n_jobs=self.n_jobs,
+            )
+            self._take(outcome)
+        self._place_labels(labels)
+        return self
+
+    def _take(self, outcome: Outcome) -> None:
+        for name, array in outcome.forest._asdict().items():
+            setattr(self, f"{name}_", array)
+        self.n_iter_ = outcome.n_iter
+        self.stop_reason_ = "tolerance met by every decision"
+        if outcome.n_unsolved:
+            self.stop_reason_ = (
+                f"iteration limit for {outcome.n_unsolved} blocks of decisions; "
+                f"raise max_iter (now {self.max_iter}) or tol"
+            )
+            warnings.warn(self.stop_reason_, ConvergenceWarning, stacklevel=3)
+
+    @property
+    def _threshold(self) -> float:  # type: ignore[override]
+        """The score of a label that is in doubt in one decision and certain in all others."""
+        return 0.5 if self.loss == "logistic" else float(np.exp(-1.01))
+
+    def _forest(self) -> LabelForest:
+        return LabelForest(*(getattr(self, f"{name}_") for name in LabelForest._fields))
+
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        self._forest().check(self.n_features_in_, self.classes_.size)
+
+    def _score_topk(self, X: CSR, k: int) -> TopK:
+        scaled = self._scaled(X)
+        return self._forest().topk(scaled, self.classes_.size, k, self._search(), self.n_jobs)
+
+    def _score(self, X: CSR, above: float | None = None) -> CSR:
+        least = _ALL if above is None else above
+        scaled = self._scaled(X)
+        return self._forest().above(scaled, self.classes_.size, least, self._search(), self.n_jobs)
+
+    def _search(self) -> Search:
+        return Search(self.beam, self.loss == "logistic", float(self.path_weight))
