@@ -2,7 +2,7 @@
 
 One-vs-rest is the more accurate of the two; the label tree costs less the more labels there
 are. Expected costs follow what each does, with factors measured on one machine (see
-`docs/performance.md`): within a factor of two or three elsewhere, which is what a choice
+`docs/research/performance.md`): within a factor of two or three elsewhere, which is what a choice
 needs.
 """
 

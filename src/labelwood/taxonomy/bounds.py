@@ -1,8 +1,8 @@
 """What theory says of hierarchical regularised least squares: its regret, its bias and its noise.
 
-The statements are those of seed 000 (Cesa-Bianchi, Conconi and Gentile, "Regret Bounds for
-Hierarchical Classification with Linear-Threshold Functions", COLT 2004); `docs/taxonomybounds.md`
-tells which of them hold, and how they were mended or sharpened.
+The statements are those of Cesa-Bianchi, Conconi and Gentile, "Regret Bounds for Hierarchical
+Classification with Linear-Threshold Functions", COLT 2004; `docs/research/taxonomy_bounds.md`
+explains which of them hold, and how they were mended or sharpened.
 """
 
 from collections.abc import Callable
@@ -43,7 +43,7 @@ def regret_bound(process: Process, t: int) -> Bound:
     Notes
     -----
     The theorem says P(u·x ≥ γ) = 1, and means |u·x|. It asks for a minimal t (in `facts`), but
-    its formula holds for every t: see `docs/taxonomybounds.md`. Nodes with P(A) = 0 add
+    its formula holds for every t: see `docs/research/taxonomy_bounds.md`. Nodes with P(A) = 0 add
     nothing and have no part in the minimal t.
 
     Examples

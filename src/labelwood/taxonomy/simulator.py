@@ -1,8 +1,8 @@
 """A data model in which the best predictions are known: labels drawn down a taxonomy.
 
-Seed 000 (Cesa-Bianchi, Conconi and Gentile, COLT 2004), §2. Every node i of a taxonomy has a
+Cesa-Bianchi, Conconi and Gentile (COLT 2004), §2. Every node i of a taxonomy has a
 vector u_i of length one. A point x of length one gets a root with probability (1 + u_i·x)/2, and
-a node below with that probability if it got the parent. `docs/taxonomybounds.md` tells more.
+a node below with that probability if it got the parent; see `docs/research/taxonomy_bounds.md`.
 """
 
 from collections.abc import Callable

@@ -33,7 +33,7 @@ class BestArmExperiment:
         A treatment wins, though none is more than ε better than the control, with probability
         at most δ. With ε = 0, the experiment ends with a wrong arm, whichever, with probability
         at most δ; with ε > 0 it ends with a right one with probability 1 − 3δ/2 (see
-        docs/experiments.md).
+        docs/research/experiments.md).
     epsilon : float
         A winner is more than ε better than the control, and at most ε below the best arm.
         With ε = 0 and several best arms only `max_samples` ends the experiment.

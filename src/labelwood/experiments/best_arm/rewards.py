@@ -54,7 +54,7 @@ class RewardModel:
     - "lil": mean ± σ √(2 (ln 1/δ + 3 ln ln 1/δ + 3/2 ln ln en) / n) at min(δ, 0.1), the law of
       the iterated logarithm of Kaufmann, Cappé and Garivier (2016), theorem 8. It is (4.3) of
       the seed with the factor 2σ² that the seed's formula leaves out, and without which it is
-      not a bound (see docs/experiments.md).
+      not a bound (see docs/research/experiments.md).
     - "beta", for bounded rewards: the means m at which the mixture of all likelihood ratios
       against m under a Beta(½, ½) prior has stayed below 1/δ (Robbins 1970; Howard, Ramdas,
       McAuliffe and Sekhon 2021, for bounded rewards by Hoeffding's convexity argument). It

@@ -1,7 +1,7 @@
 """What theory says of a fitted tree: its error on new points, and how many decisions it takes.
 
-The theorems are those of seed 004; `docs/bounds.md` tells which of them hold, and how they
-were mended where they do not.
+The theorems are those of Liu and Tsang (JMLR 2017); `docs/research/tree_bounds.md` explains which
+of them hold, and how they were mended where they do not.
 """
 
 from typing import TYPE_CHECKING

@@ -28,7 +28,7 @@ from labelwood.core.types import CSR, DoubleArray, FloatArray, IndexArray, Point
 from labelwood.errors import DataError
 from labelwood.trees.fastxml.arrays import Forest
 
-_COST = 5.0  # so that C = 1 is a good start (see docs/pfastrexml.md)
+_COST = 5.0  # so that C = 1 is a good start (see docs/research/fastxml.md)
 
 
 class FastXMLClassifier(LabelEstimator):
