@@ -17,6 +17,8 @@ _HOME = {
     "FastXMLClassifier": "labelwood.trees.fastxml.estimator",
     "HierarchicalPerceptron": "labelwood.taxonomy.perceptron",
     "HierarchicalRLSClassifier": "labelwood.taxonomy.hierarchical_rls.estimator",
+    "KernelRidgeClassifier": "labelwood.kernels.ridge.estimator",
+    "KernelRidgeRegressor": "labelwood.kernels.ridge.estimator",
     "LabelTreeClassifier": "labelwood.trees.labeltree.estimator",
     "OneVsRestSVM": "labelwood.linear.onevsrest.estimator",
     "PfastXMLClassifier": "labelwood.trees.fastxml.pfastrexml",
@@ -73,6 +75,8 @@ if TYPE_CHECKING:
     from labelwood.data.text import TextVectorizer as TextVectorizer
     from labelwood.experiments.best_arm.experiment import BestArmExperiment as BestArmExperiment
     from labelwood.experiments.sequence import ExperimentSequence as ExperimentSequence
+    from labelwood.kernels.ridge.estimator import KernelRidgeClassifier as KernelRidgeClassifier
+    from labelwood.kernels.ridge.estimator import KernelRidgeRegressor as KernelRidgeRegressor
     from labelwood.linear.budgeted.estimator import BudgetedClassifier as BudgetedClassifier
     from labelwood.linear.onevsrest.estimator import OneVsRestSVM as OneVsRestSVM
     from labelwood.reranking.reranked import RerankedClassifier as RerankedClassifier

@@ -1,0 +1,1 @@
+"""Kernel methods: ridge regression, graphs, and boosting with a stopping rule to compute."""

@@ -1,0 +1,1 @@
+"""Transduction on a graph of labeled and unlabeled samples."""
