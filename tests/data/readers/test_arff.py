@@ -274,3 +274,56 @@ def test_blanks_before_a_stray_quote_take_no_time():
 def test_label_options_do_not_go_with_a_hierarchical_class(write):
     with pytest.raises(DataError, match="the hierarchical attribute holds the labels: leave out"):
         load_dataset(write("a.arff", TREE), label_count=1)
+
+
+MEDICAL = (
+    "@relation 'MEDC: -C 2 -I 0-weka.filters.unsupervised.attribute.Remove-R1-2_MEDC: -C 2'\n"
+    "@attribute cough {0,1}\n@attribute fever {0,1}\n"
+    "@attribute Class-0 {0,1}\n@attribute Class-1 {0,1}\n@data\n1,0,0,1\n"
+)
+
+
+def test_the_xml_file_wins_over_a_count_that_filters_have_made_void(write):
+    write("medical.xml", '<labels><label name="Class-0"/><label name="Class-1"/></labels>')
+    data = load_dataset(write("medical.arff", MEDICAL))
+    assert data.label_names == ("Class-0", "Class-1")
+    assert data.feature_names == ("cough", "fever")
+
+
+def test_a_count_in_a_name_that_filters_have_changed_is_refused(write):
+    with pytest.raises(DataError, match=r"line 6: -C 2 stands in a relation that Weka filters"):
+        load_dataset(write("medical.arff", MEDICAL))
+    assert load_dataset(write("medical.arff", MEDICAL), label_count=-2).label_names[0] == "Class-0"
+
+
+def test_an_xml_file_and_a_count_that_disagree_are_refused(write):
+    write("birds.xml", '<labels><label name="x"/><label name="y"/></labels>')
+    text = SPARSE.replace("@relation birds", "@relation 'birds: -C 2'")
+    with pytest.raises(DataError, match=r"-C 2 of the relation makes 'a', … labels, and birds.xml"):
+        load_dataset(write("birds.arff", text))
+    agreeing = SPARSE.replace("@relation birds", "@relation 'birds: -C -2'")
+    assert load_dataset(write("birds.arff", agreeing)).label_names == ("x", "y")
+
+
+def test_two_different_counts_in_one_name_are_refused(write):
+    text = SPARSE.replace("@relation birds", "@relation 'birds: -C 2_more: -C -2'")
+    with pytest.raises(DataError, match="the relation's name has -C -2 and -C 2; say which"):
+        load_dataset(write("birds.arff", text))
+
+
+def test_a_label_that_is_not_binary_is_refused_with_the_remedy(write):
+    text = SPARSE.replace("@relation birds", "@relation 'birds: -C 2'")
+    with pytest.raises(DataError, match=r"found '1.5' for 'a' where 0 or 1 .*by label_names"):
+        load_dataset(write("birds.arff", text))
+
+
+@pytest.mark.parametrize("row", ["1,5", "{0 1}"])
+def test_a_row_on_the_line_of_data_is_refused(write, row):
+    text = SPARSE.replace("@data\n", f"@data {row}\n")
+    with pytest.raises(DataError, match=r"line 6: found .* after @data; the first row belongs on"):
+        load_dataset(write("birds.arff", text), label_count=-2)
+
+
+def test_a_comment_on_the_line_of_data_is_fine(write):
+    text = SPARSE.replace("@data\n", "@data % rows\n")
+    assert len(load_dataset(write("birds.arff", text), label_count=-2)) == 3

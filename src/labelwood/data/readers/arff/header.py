@@ -15,7 +15,7 @@ _NAME_AND_TYPE = re.compile(rf"({_WORD}|[^\s{{]+)\s*(\S.*)?")
 _FIELD = re.compile(rf"\s*+({_WORD}|[^,'\"]*+)\s*+(,|\Z)")  # "+": no blank is tried twice
 _PAIR = re.compile(rf"\s*(\d{{1,10}})\s+({_WORD}|[^\s,'\"]+)\s*(,|\Z)")
 _ESCAPE = re.compile(r"\\(.)")
-_LABEL_COUNT = re.compile(r"-C\s+(-?\d{1,9})\b")
+_LABEL_COUNT = re.compile(r"-C\s+(-?\d{1,9})(?!\d)")
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,20 @@ class Header:
     data_line: int
 
     @property
-    def label_count(self) -> int | None:
-        """MEKA's ``-C``: the number of labels, negative when they are the last attributes."""
-        match = _LABEL_COUNT.search(self.relation)
-        return None if match is None else int(match.group(1))
+    def label_counts(self) -> frozenset[int]:
+        """MEKA's ``-C``: the number of labels, negative when they are the last attributes.
+
+        A relation that was joined from several may state more than one.
+        """
+        return frozenset(int(number) for number in _LABEL_COUNT.findall(self.relation))
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether Weka filters have been applied, which may move or remove attributes.
+
+        Weka appends each filter to the relation's name and leaves MEKA's ``-C`` in it as it was.
+        """
+        return "weka.filters." in self.relation
 
 
 def read_header(source: Source, lines: Iterator[tuple[int, str]]) -> Header:
@@ -70,6 +80,12 @@ def read_header(source: Source, lines: Iterator[tuple[int, str]]) -> Header:
                 raise source.error(number, f"the attribute {shown(attribute.name)} comes twice")
             attributes[attribute.name] = attribute
         elif keyword == "@data":
+            if rest.strip() and not rest.lstrip().startswith("%"):
+                raise source.error(
+                    number,
+                    f"found {shown(rest.strip())} after @data; the first row belongs on the next "
+                    "line",
+                )
             return Header(relation, tuple(attributes.values()), number)
         else:
             raise source.error(

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from labelwood.data.taxonomy import Taxonomy
 
 _MISSING = "?"
+_REMEDY = "say which are labels by label_names, or by label_count (negative for the last ones)"
 _PATH, _AND = "/", "@"  # hierarchical classes: a/b/c@d/e
 
 
@@ -55,25 +56,61 @@ def _labels(
         return _paths(source, trees, options)
     if options.labels is not None:
         return options.labels, options.labels.taxonomy()
-    count = header.label_count if options.label_count is None else options.label_count
-    attributes = tuple(attribute.name for attribute in header.attributes)
-    if count:
-        if abs(count) > len(attributes):
-            raise source.error(
-                header.data_line,
-                f"{abs(count)} labels are expected, but there are {len(attributes)} attributes",
-            )
-        labels = attributes[:count] if count > 0 else attributes[count:]
-        return NameList(labels, labels), None
+    if options.label_count is not None:
+        return _counted(source, header, options.label_count), None
     beside = _xml_beside(source)
     if beside is not None:
         names = read_xml(beside)
+        _check_agreement(source, header, names, beside)
         return names, names.taxonomy()
-    raise source.error(
-        header.data_line,
-        "nothing says which attributes are labels; give label_names or label_count, "
-        "-C in the relation's name, or a file of the same name that ends in .xml",
-    )
+    return _counted(source, header, _stated_count(source, header)), None
+
+
+def _counted(source: Source, header: Header, count: int) -> NameList:
+    """The first `count` attributes, or the last ones when it is negative."""
+    attributes = tuple(attribute.name for attribute in header.attributes)
+    if abs(count) > len(attributes):
+        raise source.error(
+            header.data_line,
+            f"{abs(count)} labels are expected, but there are {len(attributes)} attributes",
+        )
+    labels = attributes[:count] if count > 0 else attributes[count:]
+    return NameList(labels, labels)
+
+
+def _stated_count(source: Source, header: Header) -> int:
+    """The ``-C`` of the relation, refused where it may no longer be true."""
+    counts = header.label_counts - {0}
+    if not counts:
+        raise source.error(
+            header.data_line,
+            "nothing says which attributes are labels; give label_names or label_count, "
+            "-C in the relation's name, or a file of the same name that ends in .xml",
+        )
+    if header.is_filtered:
+        raise source.error(
+            header.data_line,
+            f"-C {min(counts)} stands in a relation that Weka filters have changed since, so the "
+            f"labels may be elsewhere now; {_REMEDY}",
+        )
+    if len(counts) > 1:
+        listed = " and ".join(f"-C {count}" for count in sorted(counts))
+        raise source.error(header.data_line, f"the relation's name has {listed}; {_REMEDY}")
+    return next(iter(counts))
+
+
+def _check_agreement(source: Source, header: Header, names: NameList, beside: Path) -> None:
+    """Refuse an XML file that contradicts ``-C``, unless filters have made ``-C`` void."""
+    if header.is_filtered:
+        return
+    for count in header.label_counts - {0}:
+        stated = _counted(source, header, count)
+        if set(stated.names) != set(names.names):
+            raise source.error(
+                header.data_line,
+                f"-C {count} of the relation makes {shown(stated.names[0])}, … labels, and "
+                f"{beside.name} {shown(names.names[0])}, …; {_REMEDY}",
+            )
 
 
 def _paths(
@@ -141,7 +178,9 @@ class _Rows:
                 raise self.source.error(line, f"there is no attribute for the label {shown(name)}")
             if not attributes[name].is_number:
                 raise self.source.error(
-                    line, f"the label {shown(name)} must be an attribute with the values {{0,1}}"
+                    line,
+                    f"the label {shown(name)} must be an attribute with the values {{0,1}}; "
+                    f"{_REMEDY}",
                 )
 
     def add(self, line: int, text: str) -> None:
@@ -215,7 +254,7 @@ class _Rows:
         if "_" in value or not math.isfinite(number):
             self._refuse(line, attribute, value, "a finite number")
         if binary and number not in (0, 1):
-            self._refuse(line, attribute, value, "0 or 1")
+            self._refuse(line, attribute, value, "0 or 1", remedy=f"; {_REMEDY}")
         return number
 
     def _choice(self, line: int, attribute: Attribute, value: str) -> int:
@@ -230,10 +269,12 @@ class _Rows:
                 raise self.source.error(line, f"found the class {shown(path)}, not in the header")
         return [self.class_at[path] for path in paths]
 
-    def _refuse(self, line: int, attribute: Attribute, value: str, expected: str) -> NoReturn:
+    def _refuse(
+        self, line: int, attribute: Attribute, value: str, expected: str, remedy: str = ""
+    ) -> NoReturn:
         name = shown(attribute.name)
         raise self.source.error(
-            line, f"found {shown(value)} for {name} where {expected} is expected"
+            line, f"found {shown(value)} for {name} where {expected} is expected{remedy}"
         )
 
 
