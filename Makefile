@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PEERS := .venv-peers
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test test-slow lint docs bench clean
+.PHONY: help demo test test-slow lint docs figures bench clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -27,6 +27,9 @@ lint: $(VENV)/dev.stamp ## ruff, mypy --strict, import-linter
 
 docs: $(VENV)/dev.stamp ## build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+figures: $(VENV)/dev.stamp ## draw the figures of the docs again
+	$(BIN)/python -m benchmarks.figures
 
 bench: $(VENV)/dev.stamp $(PEERS)/peers.stamp ## ratios against the peers, in one run
 	$(BIN)/python -m benchmarks $(BENCH)
