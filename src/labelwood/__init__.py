@@ -15,6 +15,7 @@ _HOME = {
     "Dataset": "labelwood.data.dataset",
     "ExperimentSequence": "labelwood.experiments.sequence",
     "FastXMLClassifier": "labelwood.trees.fastxml.estimator",
+    "GaussianHMM": "labelwood.sequences.gaussian_hmm.estimator",
     "HierarchicalPerceptron": "labelwood.taxonomy.perceptron",
     "HierarchicalRLSClassifier": "labelwood.taxonomy.hierarchical_rls.estimator",
     "KernelRidgeClassifier": "labelwood.kernels.ridge.estimator",
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
     from labelwood.linear.onevsrest.estimator import OneVsRestSVM as OneVsRestSVM
     from labelwood.reranking.reranked import RerankedClassifier as RerankedClassifier
     from labelwood.reranking.tail import TailClassifier as TailClassifier
+    from labelwood.sequences.gaussian_hmm.estimator import GaussianHMM as GaussianHMM
     from labelwood.store.models import load as load
     from labelwood.store.models import save as save
     from labelwood.tagger import Tagger as Tagger

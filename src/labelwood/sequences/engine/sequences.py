@@ -1,0 +1,160 @@
+"""Checked observations: one array for all sequences, and which values are missing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from labelwood.core.types import AnyArray, DoubleArray, PointerArray
+from labelwood.errors import DataError
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """Rows in which the same features are missing."""
+
+    rows: PointerArray
+    observed: PointerArray
+    missing: PointerArray
+
+
+@dataclass(frozen=True, eq=False)
+class Sequences:
+    """Observations of all sequences, features by steps, so that kernels run along time.
+
+    Attributes
+    ----------
+    values : array of shape (n_features, n_steps)
+        With 0 in place of what is missing.
+    observed : array of bool of that shape, or None when nothing is missing
+    offsets : array of shape (n_sequences + 1,)
+        Where each sequence begins.
+    """
+
+    values: DoubleArray
+    observed: AnyArray | None
+    offsets: PointerArray
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return self.values.shape[0]
+
+    @property
+    def n_steps(self) -> int:
+        """Number of steps of all sequences together."""
+        return self.values.shape[1]
+
+    @property
+    def n_sequences(self) -> int:
+        """Number of sequences."""
+        return self.offsets.size - 1
+
+    @cached_property
+    def counts(self) -> DoubleArray:
+        """Observed values of each feature."""
+        if self.observed is None:
+            return np.full(self.n_features, float(self.n_steps))
+        return self.observed.sum(axis=1).astype(np.float64)
+
+    @cached_property
+    def means(self) -> DoubleArray:
+        """Mean of the observed values of each feature."""
+        return self.values.sum(axis=1) / np.maximum(self.counts, 1)
+
+    @cached_property
+    def variances(self) -> DoubleArray:
+        """Variance of the observed values of each feature."""
+        deviations = self.values - self.means[:, None]
+        if self.observed is not None:
+            deviations *= self.observed
+        return np.einsum("ct,ct->c", deviations, deviations) / np.maximum(self.counts, 1)
+
+    @cached_property
+    def patterns(self) -> list[Pattern]:
+        """The incomplete rows, by what they lack."""
+        if self.observed is None:
+            return []
+        incomplete = np.flatnonzero(~self.observed.all(axis=0))
+        masks, which = np.unique(self.observed[:, incomplete], axis=1, return_inverse=True)
+        return [
+            Pattern(incomplete[np.ravel(which) == k], np.flatnonzero(mask), np.flatnonzero(~mask))
+            for k, mask in enumerate(masks.T)
+        ]
+
+    def imputed(self) -> DoubleArray:
+        """Rows by features, with the mean of its feature in place of what is missing."""
+        rows = self.values.T.copy()
+        if self.observed is not None:
+            rows = np.where(self.observed.T, rows, self.means)
+        return rows
+
+
+def check_sequences(
+    owner: BaseEstimator, X: object, lengths: object, *, reset: bool = False
+) -> Sequences:
+    """X (NaN for what is missing) and the lengths of its sequences, checked."""
+    if not reset:
+        check_is_fitted(owner)
+    try:
+        rows = validate_data(owner, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
+    except ValueError as error:
+        raise DataError(str(error)) from None
+    offsets = _offsets(lengths, rows.shape[0])
+    values = np.array(rows.T, order="C")
+    missing = np.isnan(values)
+    if not missing.any():
+        return Sequences(values, None, offsets)
+    empty = np.flatnonzero(missing.all(axis=1))
+    if empty.size and reset:
+        raise DataError(f"column {empty[0]} of X holds nothing but NaN: drop it")
+    for k in range(offsets.size - 1):
+        if missing[:, offsets[k] : offsets[k + 1]].all():
+            raise DataError(f"all rows of sequence {k} hold nothing but NaN: drop the sequence")
+    values[missing] = 0
+    return Sequences(values, ~missing, offsets)
+
+
+def check_learnable(data: Sequences, n_states: int) -> None:
+    """Refuse data from which no state can be learnt."""
+    if data.n_steps < n_states:
+        raise DataError(
+            f"X has {data.n_steps} samples, fewer than n_states={n_states}: "
+            "lower n_states or give more samples"
+        )
+    constant = np.flatnonzero(data.variances <= 1e-24 * data.means**2)
+    if constant.size:
+        column = int(constant[0])
+        raise DataError(
+            f"column {column} of X is constant ({data.means[column]:g}), so no density fits it: "
+            "drop the column"
+        )
+
+
+def _offsets(lengths: object, n_rows: int) -> PointerArray:
+    if lengths is None:
+        return np.array([0, n_rows], dtype=np.int64)
+    values = np.asarray(lengths)
+    if values.ndim != 1 or values.size == 0 or values.dtype.kind not in "iu":
+        raise DataError(f"lengths must be a list of whole numbers. Got {lengths!r} instead.")
+    if (values < 1).any():
+        k = int(np.flatnonzero(values < 1)[0])
+        raise DataError(f"sequence {k} has length {values[k]}: a sequence needs at least one row")
+    if int(values.sum()) != n_rows:
+        raise DataError(f"lengths sum to {int(values.sum())} and X has {n_rows} rows")
+    return np.concatenate([[0], np.cumsum(values)]).astype(np.int64)
+
+
+def split_rows(offsets: PointerArray) -> Sequence[slice]:
+    """The rows of each sequence.
+
+    Examples
+    --------
+    >>> list(split_rows(np.array([0, 2, 5])))
+    [slice(0, 2, None), slice(2, 5, None)]
+    """
+    return [slice(first, end) for first, end in pairwise(offsets.tolist())]

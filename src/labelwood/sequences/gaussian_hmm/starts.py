@@ -1,0 +1,88 @@
+"""Where EM starts: k-means, random samples, or the moments of triples (spectral)."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+
+from labelwood.core.types import DoubleArray, PointerArray
+from labelwood.sequences.engine import Chain, Sequences
+from labelwood.sequences.engine.spectral import spectral_start
+from labelwood.sequences.gaussian_hmm.emissions import Gaussian
+
+_CLUSTERED = 100_000  # rows that k-means learns from; it assigns all of them
+_MIXED = ("kmeans", "spectral", "random")
+
+
+def start_kind(init: str, index: int) -> str:
+    """What restart number `index` starts from; "mixed" takes the three kinds in turn.
+
+    Examples
+    --------
+    >>> [start_kind("mixed", index) for index in range(4)]
+    ['kmeans', 'spectral', 'random', 'kmeans']
+    """
+    return _MIXED[index % len(_MIXED)] if init == "mixed" else init
+
+
+def starting_point(
+    data: Sequences, n_states: int, blank: Gaussian, kind: str, rng: np.random.Generator
+) -> tuple[Chain, Gaussian]:
+    """Chain and emissions to start from; `blank` has the mean and variance of all data.
+
+    A spectral start whose moments do not identify the states gives way to k-means.
+    """
+    if kind == "random":
+        return _random_start(data, n_states, blank, rng)
+    if kind == "spectral":
+        m = min(max(3 * n_states, 8), data.n_steps)
+        symbols = cluster(data, m, rng)
+        found = spectral_start(symbols, data.offsets, n_states, rng)
+        if found is not None:
+            chain, responsibilities = found
+            return chain, blank.maximized(blank.statistics(data, responsibilities[symbols]))
+    labels = cluster(data, n_states, rng)
+    responsibilities = np.eye(n_states)[labels]
+    return (
+        chain_of_labels(labels, data.offsets, n_states),
+        blank.maximized(blank.statistics(data, responsibilities)),
+    )
+
+
+def cluster(data: Sequences, n_clusters: int, rng: np.random.Generator) -> PointerArray:
+    """The cluster of each step by k-means on scaled features."""
+    if n_clusters == 1:
+        return np.zeros(data.n_steps, dtype=np.int64)
+    rows = (data.imputed() - data.means) / np.sqrt(data.variances)
+    learnt = rows
+    if rows.shape[0] > _CLUSTERED:
+        learnt = rows[np.sort(rng.choice(rows.shape[0], _CLUSTERED, replace=False))]
+    means = KMeans(n_clusters, n_init=1, random_state=int(rng.integers(2**31)))
+    # One thread: the sums of several would be rounded differently, and so would the start.
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than clusters
+        return np.asarray(means.fit(learnt).predict(rows), dtype=np.int64)
+
+
+def chain_of_labels(labels: PointerArray, offsets: PointerArray, n_states: int) -> Chain:
+    """The chain that a labelled sequence suggests, one step added to each count."""
+    starts = np.bincount(labels[offsets[:-1]], minlength=n_states) + 1.0
+    inside = np.ones(labels.size, dtype=bool)
+    inside[offsets[:-1]] = False
+    codes = labels[:-1][inside[1:]] * n_states + labels[1:][inside[1:]]
+    pairs = np.bincount(codes, minlength=n_states**2).reshape(n_states, n_states) + 1.0
+    return Chain(starts / starts.sum(), pairs / pairs.sum(axis=1, keepdims=True))
+
+
+def _random_start(
+    data: Sequences, n_states: int, blank: Gaussian, rng: np.random.Generator
+) -> tuple[Chain, Gaussian]:
+    """Random rows as means, the covariance of all data, a chain that tends to stay."""
+    rows = rng.choice(data.n_steps, n_states, replace=False)
+    means: DoubleArray = data.imputed()[rows]
+    transition = 0.5 * np.eye(n_states) + 0.5 * rng.dirichlet(np.ones(n_states), n_states)
+    start = np.full(n_states, 1 / n_states)
+    return Chain(start, transition), replace(blank, means=means)

@@ -1,0 +1,79 @@
+"""Every public model of sequences goes through the same checks."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import check_estimator
+
+import labelwood
+from labelwood.errors import LabelwoodWarning
+from test_contract import fitted_bytes, with_jobs
+
+MODELS = [
+    getattr(labelwood, name)
+    for name, home in labelwood._HOME.items()
+    if home.startswith("labelwood.sequences") and issubclass(getattr(labelwood, name), BaseEstimator)
+]
+
+# Checks of scikit-learn that no model of sequences passes, each with its reason.
+_ORDER = "rows are steps of a sequence: the state of a row depends on its neighbours"
+EXCEPTIONS = {
+    "check_methods_sample_order_invariance": _ORDER,
+    "check_methods_subset_invariance": _ORDER,
+}
+
+
+@pytest.fixture(params=MODELS, ids=lambda one: one.__name__)
+def model(request):
+    return request.param(random_state=0)
+
+
+def rows(n=80):
+    rng = np.random.default_rng(0)
+    z = np.repeat([1, -1, 1, -1], n // 4)
+    return z[:, None] * [1.5, 1.0] + rng.normal(size=(n, 2))
+
+
+def test_they_are_found():
+    assert "GaussianHMM" in {one.__name__ for one in MODELS}
+
+
+def test_it_keeps_scikit_learns_contract(model):
+    with warnings.catch_warnings():
+        # The checks fit data without structure, on which states may collapse.
+        warnings.simplefilter("ignore", LabelwoodWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        results = check_estimator(model, expected_failed_checks=EXCEPTIONS, on_skip=None)
+    needless = {r["check_name"] for r in results if r["status"] == "passed"} & set(EXCEPTIONS)
+    assert not needless, "these exceptions can go"
+
+
+def test_it_is_the_same_for_every_number_of_threads(model):
+    one, two = (with_jobs(clone(model), n).fit(rows()) for n in (1, 2))
+    assert fitted_bytes(one) == fitted_bytes(two)
+
+
+def test_a_saved_model_is_the_same(model, tmp_path):
+    X = rows()
+    model.fit(X)
+    labelwood.save(model, tmp_path / "model")
+    loaded = labelwood.load(tmp_path / "model")
+    assert loaded.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
+    assert loaded.stop_reason_ == model.stop_reason_
+
+
+def test_a_fit_that_fails_leaves_the_model_as_it_was(model):
+    model.fit(rows())
+    before = dict(vars(model))
+    with pytest.raises(labelwood.errors.DataError, match="lengths sum to 7"):
+        model.fit(rows(), lengths=[3, 4])
+    assert vars(model) == before
+
+
+def test_read_only_input_is_enough(model):
+    X = rows()
+    X.setflags(write=False)
+    assert model.fit(X).predict(X).shape == (80,)
