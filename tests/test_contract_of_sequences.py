@@ -12,11 +12,10 @@ import labelwood
 from labelwood.errors import LabelwoodWarning
 from test_contract import fitted_bytes, with_jobs
 
-MODELS = [
-    getattr(labelwood, name)
-    for name, home in labelwood._HOME.items()
-    if home.startswith("labelwood.sequences") and issubclass(getattr(labelwood, name), BaseEstimator)
+SEQUENCES = [
+    getattr(labelwood, name) for name, home in labelwood._HOME.items() if ".sequences." in home
 ]
+MODELS = [one for one in SEQUENCES if issubclass(one, BaseEstimator)]
 
 # Checks of scikit-learn that no model of sequences passes, each with its reason.
 _ORDER = "rows are steps of a sequence: the state of a row depends on its neighbours"

@@ -1,5 +1,6 @@
 """What a fit certifies: mixing of the chain, measured contraction, agreement of restarts."""
 
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -64,12 +65,17 @@ class Certificate:
     theory_factor: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Plain values."""
         return asdict(self)
 
+    def to_json(self) -> str:
+        """As text."""
+        return json.dumps(self.to_dict())
+
     @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> "Certificate":
-        """The way back."""
+    def from_json(cls, text: str) -> "Certificate":
+        """The way back from `to_json`."""
+        values = json.loads(text)
         return cls(**{field.name: values[field.name] for field in fields(cls)})
 
     def __str__(self) -> str:

@@ -231,7 +231,7 @@ def raised(matrix: DoubleArray, floor: DoubleArray) -> tuple[DoubleArray, bool]:
 
     Examples
     --------
-    >>> raised(np.diag([4.0, 0.0]), np.array([1.0, 0.5]))[0].tolist()
+    >>> raised(np.diag([4.0, 0.0]), np.array([1.0, 0.5]))[0].round(9).tolist()
     [[4.0, 0.0], [0.0, 0.5]]
     """
     scale = np.sqrt(floor)
