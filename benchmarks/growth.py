@@ -41,13 +41,13 @@ def run() -> dict[str, object]:
     return results
 
 
-def _apart(learner: str, n_points: int, n_labels: int) -> dict[str, float]:
-    command = [sys.executable, "-m", "benchmarks.growth", learner, str(n_points), str(n_labels)]
+def _apart(learner: str, n_samples: int, n_labels: int) -> dict[str, float]:
+    command = [sys.executable, "-m", "benchmarks.growth", learner, str(n_samples), str(n_labels)]
     done = subprocess.run(command, capture_output=True, check=True)
     return json.loads(done.stdout)
 
 
-def _one(learner: str, n_points: int, n_labels: int) -> dict[str, float]:
+def _one(learner: str, n_samples: int, n_labels: int) -> dict[str, float]:
     import warnings
 
     import labelwood
@@ -57,7 +57,7 @@ def _one(learner: str, n_points: int, n_labels: int) -> dict[str, float]:
     make = getattr(labelwood, learner)
     warm = labelwood.synthetic(400, 500, 100).train
     make(n_jobs=2).fit(warm.X, warm.Y)
-    made = labelwood.synthetic(n_points, FEATURES, n_labels, n_test=2000, n_jobs=2)
+    made = labelwood.synthetic(n_samples, FEATURES, n_labels, n_test=2000, n_jobs=2)
     train, test = made.train, made.test
     expected = expected_costs(train.X, train.Y, n_jobs=2)[learner]
     before = peak_mb()

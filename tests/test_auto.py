@@ -100,7 +100,7 @@ def test_nothing_to_train_costs_nothing():
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:.*have no point")
+@pytest.mark.filterwarnings("ignore:.*have no sample")
 @pytest.mark.parametrize("kind", [OneVsRestSVM, LabelTreeClassifier])
 def test_the_model_and_scratch_memory_are_of_the_right_size(kind):
     train = synthetic(20_000, 20_000, 5_000, random_state=0).train

@@ -79,7 +79,7 @@ def test_numbered_labels_are_the_models_when_there_are_as_many():
 
 
 def test_data_without_any_label_are_not_learned_from():
-    with pytest.raises(DataError, match=r"No point of docs.csv has a label"):
+    with pytest.raises(DataError, match=r"No sample of docs.csv has a label"):
         Tagger(OneVsRestSVM()).fit(Dataset.from_lists(["a", "b"], [[], []], description="docs.csv"))
 
 

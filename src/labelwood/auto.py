@@ -104,7 +104,7 @@ def choose_learner(
 
 
 class _Size(NamedTuple):
-    """What costs follow: rows, used features, non-zeros, and labels that have a point."""
+    """What costs follow: rows, used features, non-zeros, and labels that have a sample."""
 
     n: int
     d: int
@@ -123,7 +123,7 @@ class _Size(NamedTuple):
 
     @property
     def kept_features(self) -> float:
-        """Of all blocks: a block keeps most features that its labels' points have."""
+        """Of all blocks: a block keeps most features that its labels' samples have."""
         draws = self.n_pairs / max(self.n_blocks, 1) * self.per_row
         return self.n_blocks * self.d * -np.expm1(-draws / max(self.d, 1))
 

@@ -43,9 +43,9 @@ class Tagger(BaseEstimator):
     feature_names_ : array of str or None
         Names of the features, where the data set had them.
     label_counts_ : array
-        Training points of each label, from which propensities are estimated.
-    n_points_ : int
-        Training points.
+        Training samples of each label, from which propensities are estimated.
+    n_samples_ : int
+        Training samples.
     taxonomy_ : Taxonomy or None
         The forest of the labels, where the data set had one.
     data_hash_ : str
@@ -75,7 +75,7 @@ class Tagger(BaseEstimator):
         """
         if dataset.Y.nnz == 0:
             raise DataError(
-                f"No point of {dataset.description or 'the data set'} has a label; "
+                f"No sample of {dataset.description or 'the data set'} has a label; "
                 "is the column of the labels called something else?"
             )
         self.vectorizer_: TextVectorizer | None = None
@@ -95,7 +95,7 @@ class Tagger(BaseEstimator):
         self.label_names_ = np.asarray(_label_names(dataset), dtype=np.str_)
         counts = np.bincount(dataset.Y.indices, minlength=dataset.n_labels)
         self.label_counts_ = counts.astype(np.int64, copy=False)
-        self.n_points_ = len(dataset)
+        self.n_samples_ = len(dataset)
         self.taxonomy_ = dataset.taxonomy
         self.data_hash_ = _content_hash(dataset)
         return self
@@ -124,7 +124,7 @@ class Tagger(BaseEstimator):
         return X
 
     def predict_topk(self, data: Dataset | Sequence[str], k: int = 5, proba: bool = False) -> TopK:
-        """The `k` best labels of each point; `names()` of the answer gives their names.
+        """The `k` best labels of each sample; `names()` of the answer gives their names.
 
         With `proba`, which needs an estimator with `calibrate=True`, scores are probabilities.
         """
@@ -151,7 +151,7 @@ class Tagger(BaseEstimator):
         truth, names, unseen = self._matched_labels(dataset)
         k = max(options.get("ks", (1, 3, 5)))
         counts = np.concatenate([self.label_counts_, np.zeros(unseen, dtype=np.int64)])
-        options.setdefault("propensity", propensity(counts, n_points=self.n_points_))
+        options.setdefault("propensity", propensity(counts, n_samples=self.n_samples_))
         taxonomy = dataset.taxonomy if self.taxonomy_ is None else self.taxonomy_
         if taxonomy is not None:
             options.setdefault("taxonomy", taxonomy.align(names, unknown="root"))
@@ -170,7 +170,7 @@ class Tagger(BaseEstimator):
         wanted: FittedAttributes = {
             "label_names_": np.ndarray,
             "label_counts_": (np.int64, ("labels",)),
-            "n_points_": int,
+            "n_samples_": int,
             "data_hash_": str,
         }
         check_fitted_attributes(self, {"estimator_": LabelEstimator}, {})

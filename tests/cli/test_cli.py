@@ -62,7 +62,7 @@ def model(documents):
 
 def test_training_tells_the_data_the_time_and_the_place(documents, tmp_path):
     out = run("train", documents, "-o", tmp_path / "m", "--quiet")
-    assert "20 points, texts, not vectorised, 3 labels" in out
+    assert "20 samples, texts, not vectorised, 3 labels" in out
     assert "OneVsRestSVM trained in" in out
     assert str(tmp_path / "m") in out
 
@@ -189,7 +189,7 @@ def test_errors_warnings_and_versions_look_right_from_outside(tmp_path):
     (tmp_path / "a.txt").write_text("2 2 2\n0 0:1\n0 1:1\n")
     trained = run_apart("train", "a.txt", "-o", "m", cwd=tmp_path)
     assert trained.returncode == 0
-    assert "labelwood: warning: 1 of 2 labels have no point" in trained.stderr
+    assert "labelwood: warning: 1 of 2 labels have no sample" in trained.stderr
 
 
 def test_a_closed_pipe_is_no_error(model, documents):

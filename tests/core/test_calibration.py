@@ -42,9 +42,9 @@ def pooled_by_hand(scores, hits):
 def test_knots_are_the_pools_of_an_isotonic_regression(pairs):
     scores, hits = zip(*pairs, strict=True)
     values, chances, sizes = pooled_by_hand(scores, hits)
-    knot_scores, knot_chances = fit_calibration(np.array(scores), np.array(hits))
+    knot_scores, knot_probabilities = fit_calibration(np.array(scores), np.array(hits))
     distinct = np.unique(chances.round(12))
-    np.testing.assert_allclose(knot_chances, distinct, atol=1e-10)
+    np.testing.assert_allclose(knot_probabilities, distinct, atol=1e-10)
     for score, chance in zip(knot_scores, distinct, strict=True):
         pool = np.isclose(chances, chance)
         assert score == pytest.approx(np.average(values[pool], weights=np.array(sizes)[pool]))
@@ -156,14 +156,14 @@ def test_probabilities_keep_the_labels_and_their_order():
 def test_places_without_a_label_get_no_probability():
     X, Y = separable(60, 4)
     Y = sp.csr_array(sp.hstack([Y, sp.csr_array((60, 1))]))
-    with pytest.warns(labelwood.errors.LabelwoodWarning, match="1 of 5 labels have no point"):
+    with pytest.warns(labelwood.errors.LabelwoodWarning, match="1 of 5 labels have no sample"):
         model = OneVsRestSVM(calibrate=True, random_state=0).fit(X, Y)
     top = model.predict_topk(X, 5, proba=True)
     assert np.all(top.labels[:, 4] == -1)
     assert np.all(top.scores[:, 4] == -np.inf)
 
 
-def test_the_best_labels_of_each_point_come_as_a_sparse_matrix():
+def test_the_best_labels_of_each_sample_come_as_a_sparse_matrix():
     model, X, _ = calibrated()
     chances = model.predict_proba(X, k=3)
     assert chances.shape == (400, 12)
@@ -174,7 +174,7 @@ def test_the_best_labels_of_each_point_come_as_a_sparse_matrix():
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_chances_of_one_class_a_point_sum_to_one_and_agree_with_the_prediction(n_classes):
+def test_chances_of_one_class_a_sample_sum_to_one_and_agree_with_the_prediction(n_classes):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 5))
     y = np.array(["a", "b", "c"])[(X[:, :n_classes] + rng.normal(size=(2000, n_classes))).argmax(1)]
@@ -193,7 +193,7 @@ def test_calibration_leaves_the_decisions_as_they_are():
     assert model.intercept_.tobytes() == plain.intercept_.tobytes()
 
 
-def test_the_seed_decides_which_points_are_held_out_and_threads_do_not():
+def test_the_seed_decides_which_samples_are_held_out_and_threads_do_not():
     knots = [calibrated(n_jobs=n)[0].calibration_scores_.tobytes() for n in (1, 2)]
     assert knots[0] == knots[1]
     model, X, Y = calibrated()
@@ -246,7 +246,7 @@ def test_a_fit_without_calibration_forgets_the_old_one():
 
 def test_what_cannot_be_calibrated_is_refused():
     X, Y = separable(9, 2)
-    with pytest.raises(DataError, match=r"at least 10 points. Got n_samples = 9; use calibrate"):
+    with pytest.raises(DataError, match=r"at least 10 samples. Got n_samples = 9; use calibrate"):
         OneVsRestSVM(calibrate=True).fit(X, Y)
     X, Y = separable(30, 2)
     with pytest.raises(DataError, match="no score from which to learn"):

@@ -60,11 +60,11 @@ def test_mixed_kinds_of_names_are_refused():
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        (["a", "b", None], "all names .* or all numbers. Got None for point 2"),
-        ([None, "a"], "Got None for point 0"),
-        ([1, 2, None], "Got None for point 2"),
-        ([b"a", b"b"], "Got b'a' for point 0"),
-        (np.array(["a", 1], dtype=object), "Got 1 for point 1"),
+        (["a", "b", None], "all names .* or all numbers. Got None for sample 2"),
+        ([None, "a"], "Got None for sample 0"),
+        ([1, 2, None], "Got None for sample 2"),
+        ([b"a", b"b"], "Got b'a' for sample 0"),
+        (np.array(["a", 1], dtype=object), "Got 1 for sample 1"),
         ([0.5, 1.5], "Unknown label type: continuous"),
         ([1.0, np.nan], "y contains NaN"),
         (np.zeros((2, 1, 2)), "array with dim 3"),
@@ -76,7 +76,7 @@ def test_classes_that_cannot_be_sorted_or_counted_are_refused(y, message):
 
 
 def test_an_unknown_name_is_named_with_its_point():
-    with pytest.raises(DataError, match="Point 1 has the unknown label 'emu'"):
+    with pytest.raises(DataError, match="Sample 1 has the unknown label 'emu'"):
         lists_to_indicator([["cat"], ["emu"]], ["cat"])
 
 
@@ -88,7 +88,7 @@ def test_no_labels_at_all_are_legal():
 
 
 def test_a_bare_name_among_lists_is_named_with_its_point():
-    with pytest.raises(DataError, match="Got 'ab' for point 1"):
+    with pytest.raises(DataError, match="Got 'ab' for sample 1"):
         encode_labels([["owl"], "ab", ["owl", "cat"]])
 
 

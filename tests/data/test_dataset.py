@@ -72,22 +72,22 @@ def test_parts_that_do_not_fit_are_refused(changes, message):
         Dataset(**parts)
 
 
-def test_a_set_without_points_is_legal():
+def test_a_set_without_samples_is_legal():
     data = Dataset(sp.csr_array((0, 4)), sp.csr_array((0, 3)), label_names=["a", "b", "c"], ids=[])
 
     assert repr(data) == (
-        "Dataset(0 points, 4 features, 0 non-zeros, 3 labels, 0.00 labels a point, "
+        "Dataset(0 samples, 4 features, 0 non-zeros, 3 labels, 0.00 labels a sample, "
         "100% of the labels with < 5 examples)"
     )
     assert (len(data), data.n_labels, data.label_lists()) == (0, 3, [])
     assert len(data.select([])) == 0
 
 
-def test_lists_without_points_make_a_set_without_labels():
+def test_lists_without_samples_make_a_set_without_labels():
     data = Dataset.from_lists([], [])
 
     assert (len(data), data.n_labels, data.label_names) == (0, 0, [])
-    assert repr(data).startswith("Dataset(0 points, texts, not vectorised, 0 labels")
+    assert repr(data).startswith("Dataset(0 samples, texts, not vectorised, 0 labels")
 
 
 def test_the_statistics_are_told():
@@ -97,13 +97,13 @@ def test_the_statistics_are_told():
     data = Dataset(np.eye(6), Y, description="six")
 
     assert repr(data) == (
-        "Dataset('six': 6 points, 6 features, 6 non-zeros, 2 labels, 1.00 labels a point, "
+        "Dataset('six': 6 samples, 6 features, 6 non-zeros, 2 labels, 1.00 labels a sample, "
         "50% of the labels with < 5 examples)"
     )
 
 
 @pytest.mark.parametrize("rows", [[2, 0], np.array([2, 0]), [True, False, True]])
-def test_selected_points_keep_their_parts(rows):
+def test_selected_samples_keep_their_parts(rows):
     data = Dataset(
         np.diag([1.0, 2, 3]),
         np.eye(3),

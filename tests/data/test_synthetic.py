@@ -22,7 +22,7 @@ def arrays(made):
 
 
 def test_the_data_have_the_shape_and_form_that_was_asked_for():
-    made = synthetic(300, 400, 30, n_test=50, labels_per_point=3, nonzeros_per_point=20)
+    made = synthetic(300, 400, 30, n_test=50, labels_per_sample=3, nonzeros_per_sample=20)
 
     assert made.train.X.shape == (300, 400)
     assert made.train.Y.shape == made.train_complete.shape == (300, 30)
@@ -43,7 +43,7 @@ def test_a_quarter_of_the_points_is_made_for_testing_unless_told_otherwise():
 
 
 def test_points_have_about_the_labels_and_words_that_were_asked_for():
-    made = synthetic(2_000, 50_000, 20_000, labels_per_point=3, nonzeros_per_point=30, n_test=0)
+    made = synthetic(2_000, 50_000, 20_000, labels_per_sample=3, nonzeros_per_sample=30, n_test=0)
 
     # Repeated draws only lower the means; with so many labels and words they are few.
     assert 2.85 < made.train.Y.nnz / 2_000 < 3.05
@@ -122,7 +122,7 @@ def test_labels_can_be_learned_but_not_perfectly():
 
 
 def test_without_signal_the_words_tell_nothing():
-    made = synthetic(3_000, 300, 20, signal=0.0, labels_per_point=1, label_power=0)
+    made = synthetic(3_000, 300, 20, signal=0.0, labels_per_sample=1, label_power=0)
     centroids = np.asarray((made.train.X.T @ made.train.Y).todense())
 
     best = (made.test.X @ centroids).argmax(axis=1)
@@ -159,7 +159,7 @@ def test_propensities_are_those_of_the_formula():
 
 
 def test_labels_are_observed_as_often_as_their_propensity_says():
-    made = synthetic(40_000, 50, 10, drop_labels=True, nonzeros_per_point=2, n_test=0)
+    made = synthetic(40_000, 50, 10, drop_labels=True, nonzeros_per_sample=2, n_test=0)
 
     complete = np.asarray(made.train_complete.sum(axis=0))
     observed = np.asarray(made.train.Y.sum(axis=0))
@@ -171,13 +171,13 @@ def test_labels_are_observed_as_often_as_their_propensity_says():
 @pytest.mark.parametrize(
     "bad",
     [
-        {"n_points": 2},
+        {"n_samples": 2},
         {"n_features": 0},
         {"n_labels": 1.5},
         {"n_test": -1},
-        {"labels_per_point": 0.5},
+        {"labels_per_sample": 0.5},
         {"label_power": -1},
-        {"nonzeros_per_point": 0},
+        {"nonzeros_per_sample": 0},
         {"signal": 1.1},
         {"drop_labels": 1},
         {"a": -0.1},
@@ -188,14 +188,14 @@ def test_labels_are_observed_as_often_as_their_propensity_says():
 )
 def test_a_parameter_outside_its_constraint_is_refused(bad):
     (name,) = bad
-    sizes = {"n_points": 10, "n_features": 10, "n_labels": 10}
+    sizes = {"n_samples": 10, "n_features": 10, "n_labels": 10}
 
     with pytest.raises(ParameterError, match=f"The '{name}' parameter of synthetic must be"):
         synthetic(**{**sizes, **bad})
 
 
 def test_more_data_than_fit_into_memory_are_refused_at_once():
-    with pytest.raises(MemoryError, match="lower n_points or nonzeros_per_point"):
+    with pytest.raises(MemoryError, match="lower n_samples or nonzeros_per_sample"):
         synthetic(10**12, 10, 10)
 
 

@@ -1,4 +1,4 @@
-"""Every metric once more, point by point, in plain Python from its definition."""
+"""Every metric once more, sample by sample, in plain Python from its definition."""
 
 import math
 
@@ -66,7 +66,7 @@ def psndcg(true: list[set[int]], ranks: list[list[int]], k: int, p: list[float])
 
 @st.composite
 def truths(draw: st.DrawFn, n_labels: int = 6) -> sp.csr_array:
-    """Up to eight points with at least one label among them."""
+    """Up to eight samples with at least one label among them."""
     n = draw(st.integers(1, 8))
     bits = draw(st.lists(st.booleans(), min_size=n * n_labels, max_size=n * n_labels))
     Y = np.array(bits, dtype=np.float32).reshape(n, n_labels)

@@ -53,10 +53,10 @@ def test_bootstrap_intervals_are_those_of_each_metric_alone() -> None:
     assert result.figure("PSP@3").guaranteed == psp.guaranteed(0.05)
 
 
-def test_intervals_hold_their_figure_and_narrow_with_more_points() -> None:
+def test_intervals_hold_their_figure_and_narrow_with_more_samples() -> None:
     few = metrics.evaluate(TRUE, TOP)
-    many_points = TopK(np.tile(TOP.labels, (20, 1)), np.tile(TOP.scores, (20, 1)))
-    many = metrics.evaluate(sp.vstack([TRUE] * 20), many_points)
+    many_samples = TopK(np.tile(TOP.labels, (20, 1)), np.tile(TOP.scores, (20, 1)))
+    many = metrics.evaluate(sp.vstack([TRUE] * 20), many_samples)
     for one, other in zip(few.figures, many.figures, strict=True):
         assert one.value == pytest.approx(other.value)
         for wide, narrow in ((one.guaranteed, other.guaranteed), (one.bootstrap, other.bootstrap)):
@@ -75,7 +75,7 @@ def test_the_table_shows_percent_no_interval_and_a_vacuous_one() -> None:
     Y = np.array([[1, 0, 0], [0, 0, 0]])
     shown = str(metrics.evaluate(Y, labels=Y, n_bootstrap=5, delta=0.1))
     assert shown.splitlines() == [
-        "2 points (1 without labels), 3 labels; percent, with 90 % intervals",
+        "2 samples (1 without labels), 3 labels; percent, with 90 % intervals",
         "             figure      guaranteed         bootstrap",
         "F1 samples   100.00  [3.97, 100.00]  [100.00, 100.00]",
         "F1 micro     100.00         vacuous  [100.00, 100.00]",
@@ -94,7 +94,7 @@ def test_a_figure_below_one_percent_is_shown_with_four_decimals() -> None:
 def test_json_holds_shares_and_null_where_there_is_no_interval() -> None:
     result = metrics.evaluate(TRUE, TOP, GUESS, n_bootstrap=0)
     read = json.loads(result.to_json())
-    assert (read["n_points"], read["n_labels"], read["delta"]) == (80, 6, 0.05)
+    assert (read["n_samples"], read["n_labels"], read["delta"]) == (80, 6, 0.05)
     assert read["figures"]["P@1"]["value"] == result["P@1"]
     assert read["figures"]["P@1"]["guaranteed"] == list(result.figure("P@1").guaranteed or ())
     assert read["figures"]["P@1"]["bootstrap"] is None
@@ -106,7 +106,7 @@ def test_a_figure_that_was_not_asked_for_is_a_key_error_that_lists_the_others() 
     assert "P@2" not in result
     with pytest.raises(KeyError, match="'P@2' was not evaluated; there are P@1, R@1, F1@1"):
         result["P@2"]
-    assert repr(result) == "Evaluation(80 points: P@1, R@1, F1@1, nDCG@1)"
+    assert repr(result) == "Evaluation(80 samples: P@1, R@1, F1@1, nDCG@1)"
 
 
 def test_ks_are_sorted_and_taken_once() -> None:
@@ -153,8 +153,8 @@ def test_a_sparse_matrix_of_scores_is_ranked_as_its_topk() -> None:
         ({"ranking": TOP, "taxonomy": TREE}, "need label sets: pass labels="),
         ({"ranking": TOP, "label_names": ["a"]}, "label_names has 1 entries, Y_true 6 labels"),
         ({"ranking": TOP, "propensity": [0.5]}, "one for each of 6 labels"),
-        ({"ranking": TOP, "ks": [6]}, "holds 5 labels a point and k is 6"),
-        ({"ranking": TopK([[0]], [[1]]), "ks": [1]}, "1 points and 6 labels, Y_true of 80"),
+        ({"ranking": TOP, "ks": [6]}, "holds 5 labels a sample and k is 6"),
+        ({"ranking": TopK([[0]], [[1]]), "ks": [1]}, "1 samples and 6 labels, Y_true of 80"),
         ({"labels": GUESS[:10]}, r"one shape. Got \(80, 6\) and \(10, 6\)"),
     ],
 )
@@ -180,8 +180,8 @@ def test_parameters_outside_their_range_are_refused(name: str, value: object) ->
         metrics.evaluate(TRUE, TOP, **{name: value})  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("Y", [np.zeros((0, 6)), np.zeros((80, 6))], ids=["no points", "no labels"])
-def test_a_truth_without_points_or_labels_is_refused(Y: np.ndarray) -> None:
+@pytest.mark.parametrize("Y", [np.zeros((0, 6)), np.zeros((80, 6))], ids=["empty", "no labels"])
+def test_a_truth_without_samples_or_labels_is_refused(Y: np.ndarray) -> None:
     with pytest.raises(DataError, match="there is nothing to"):
         metrics.evaluate(Y, TOP)
 

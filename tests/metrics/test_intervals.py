@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from labelwood import metrics
 from labelwood.errors import DataError, ParameterError
-from labelwood.metrics import PerPoint
+from labelwood.metrics import PerSample
 
 SHARES = st.lists(st.floats(0, 1), min_size=2, max_size=30)
 
@@ -94,7 +94,7 @@ def test_the_bootstrap_is_the_same_for_the_same_seed_and_differs_for_another() -
     assert first != metrics.bootstrap_interval(values, 0.05, random_state=2)
 
 
-def test_bootstrap_replicates_are_means_of_resampled_points() -> None:
+def test_bootstrap_replicates_are_means_of_resampled_samples() -> None:
     values = np.arange(7.0)
     counts = metrics.bootstrap_replicates(lambda drawn: drawn, 7, n_bootstrap=50, random_state=3)
     means = metrics.bootstrap_replicates(
@@ -173,7 +173,7 @@ def test_the_hoeffding_interval_is_not_far_wider_than_it_must_be() -> None:
 @pytest.mark.parametrize(
     ("values", "denominator", "message"),
     [
-        ([], None, r"at least one point. Got arrays of shape \(0,\)"),
+        ([], None, r"at least one sample. Got arrays of shape \(0,\)"),
         ([[1.0]], None, r"Got arrays of shape \(1, 1\)"),
         ([1.0, 2.0], [1.0], r"shape \(2,\) and \(1,\)"),
         ([np.nan], None, "finite values"),
@@ -227,11 +227,11 @@ def test_a_span_that_is_negative_or_without_end_is_refused(span: float) -> None:
 
 
 def test_a_guaranteed_interval_stays_within_the_limits_of_its_metric() -> None:
-    assert PerPoint.mean(np.array([0.0, 1.0, 1.0])).guaranteed(0.05) == (0, 1)
-    assert PerPoint.mean(np.zeros(3), span=0.0).guaranteed(0.05) == (0, 0)
+    assert PerSample.mean(np.array([0.0, 1.0, 1.0])).guaranteed(0.05) == (0, 1)
+    assert PerSample.mean(np.zeros(3), span=0.0).guaranteed(0.05) == (0, 0)
 
 
 def test_a_ratio_of_nothing_to_nothing_is_one_and_its_interval_everything() -> None:
-    nothing = PerPoint(np.zeros(3), np.zeros(3), span=1.0)
+    nothing = PerSample(np.zeros(3), np.zeros(3), span=1.0)
     assert nothing.value == 1
     assert nothing.guaranteed(0.05) == (0, 1)

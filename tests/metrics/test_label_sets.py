@@ -9,12 +9,12 @@ from labelwood import metrics
 from labelwood.errors import DataError, ParameterError
 from metrics import brute_force
 
-# Right, missing and too many labels of each point: 1 1 1 | 1 0 0 | 0 0 0 | 0 1 0.
+# Right, missing and too many labels of each sample: 1 1 1 | 1 0 0 | 0 0 0 | 0 1 0.
 TRUE = np.array([[1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0], [1, 0, 0, 0]])
 PREDICTED = np.array([[1, 0, 1, 0], [0, 0, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0]])
 
 
-def test_f1_of_points_by_hand() -> None:
+def test_f1_of_samples_by_hand() -> None:
     assert metrics.f1_score(TRUE, PREDICTED) == pytest.approx((2 / 4 + 1 + 1 + 0) / 4)
 
 
@@ -100,7 +100,7 @@ def test_scores_in_place_of_an_indicator_are_refused() -> None:
         metrics.subset_loss(TRUE, 0.3 * PREDICTED)
 
 
-def test_no_points_are_refused() -> None:
+def test_no_samples_are_refused() -> None:
     with pytest.raises(DataError, match="nothing to evaluate"):
         metrics.f1_score(np.zeros((0, 2)), np.zeros((0, 2)))
 

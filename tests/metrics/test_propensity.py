@@ -21,17 +21,17 @@ def test_the_formula_by_hand() -> None:
 def test_parameters_of_the_model_are_used() -> None:
     C = (np.log(1000) - 1) * 1.4**0.5
     expected = 1 / (1 + C * (30 + 0.4) ** -0.5)
-    p = metrics.propensity([30], a=0.5, b=0.4, n_points=1000)
+    p = metrics.propensity([30], a=0.5, b=0.4, n_samples=1000)
     assert p.values == pytest.approx([expected])
 
 
 def test_counts_give_the_same_as_the_labels_they_were_taken_of() -> None:
     Y = random_labels(200, 12)
     counts = np.bincount(Y.indices, minlength=12)
-    assert metrics.propensity(Y) == metrics.propensity(counts, n_points=200)
+    assert metrics.propensity(Y) == metrics.propensity(counts, n_samples=200)
 
 
-def test_two_points_or_fewer_give_one_where_the_formula_would_exceed_it() -> None:
+def test_two_samples_or_fewer_give_one_where_the_formula_would_exceed_it() -> None:
     assert metrics.propensity([[1, 0], [0, 0]]).values.tolist() == [1, 1]
 
 
@@ -39,13 +39,13 @@ def test_two_points_or_fewer_give_one_where_the_formula_would_exceed_it() -> Non
 def test_propensities_lie_in_the_unit_interval_and_rise_with_the_count(
     counts: list[int], a: float, b: float
 ) -> None:
-    p = metrics.propensity(np.sort(counts), a, b, n_points=10**6)
+    p = metrics.propensity(np.sort(counts), a, b, n_samples=10**6)
     assert metrics.check_propensity(p, len(counts)) is p.values
     assert np.all(np.diff(p.values) >= 0)
 
 
 def test_it_stands_where_an_array_does() -> None:
-    p = metrics.propensity([90, 10, 0], n_points=100)
+    p = metrics.propensity([90, 10, 0], n_samples=100)
     np.testing.assert_array_equal(np.asarray(p), p.values)
     assert np.asarray(p, dtype=np.float32).dtype == np.float32
     assert np.array(p).flags.writeable
@@ -83,21 +83,21 @@ def test_it_cannot_be_changed_and_does_not_follow_the_counts_it_was_made_of() ->
 
 
 def test_a_copy_of_an_estimator_has_an_equal_one() -> None:
-    p = metrics.propensity([5, 3], n_points=10)
+    p = metrics.propensity([5, 3], n_samples=10)
     model = clone(OneVsRestSVM(propensity=p))
     assert model.propensity == p
-    assert repr(model) == "OneVsRestSVM(propensity=Propensity(2 labels, 10 points, a=0.55, b=1.5))"
+    assert repr(model) == "OneVsRestSVM(propensity=Propensity(2 labels, 10 samples, a=0.55, b=1.5))"
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"Y": np.zeros((0, 3))}, "at least one point"),
+        ({"Y": np.zeros((0, 3))}, "at least one sample"),
         ({"Y": [[0, 3]]}, "must hold zeros and ones"),
-        ({"Y": [[1, 0]], "n_points": 5}, r"one whole number a label.*shape \(1, 2\) instead"),
-        ({"Y": [0.5], "n_points": 5}, "one whole number a label.*Got an array of float64"),
-        ({"Y": [2, -1], "n_points": 5}, r"Label 1 has the count -1, outside 0…5"),
-        ({"Y": [6], "n_points": 5}, r"Label 0 has the count 6, outside 0…5"),
+        ({"Y": [[1, 0]], "n_samples": 5}, r"one whole number a label.*shape \(1, 2\) instead"),
+        ({"Y": [0.5], "n_samples": 5}, "one whole number a label.*Got an array of float64"),
+        ({"Y": [2, -1], "n_samples": 5}, r"Label 1 has the count -1, outside 0…5"),
+        ({"Y": [6], "n_samples": 5}, r"Label 0 has the count 6, outside 0…5"),
     ],
 )
 def test_labels_that_cannot_be_counted_are_refused(
@@ -108,11 +108,11 @@ def test_labels_that_cannot_be_counted_are_refused(
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("a", -0.1), ("b", 0), ("b", np.nan), ("n_points", 0), ("n_points", 2.5)]
+    ("name", "value"), [("a", -0.1), ("b", 0), ("b", np.nan), ("n_samples", 0), ("n_samples", 2.5)]
 )
 def test_parameters_outside_their_range_are_refused(name: str, value: float) -> None:
     with pytest.raises(ParameterError, match=f"'{name}' parameter of Propensity"):
-        metrics.propensity(**{"Y": [1], "n_points": 5} | {name: value})  # type: ignore[arg-type]
+        metrics.propensity(**{"Y": [1], "n_samples": 5} | {name: value})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

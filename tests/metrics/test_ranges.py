@@ -1,7 +1,7 @@
 """What the guaranteed intervals rest on: ranges that hold for all that could be drawn.
 
-Predictions are drawn with their points: a range read from the predictions at hand, such
-as how many labels they rank, says nothing of the points that were not drawn.
+Predictions are drawn with their samples: a range read from the predictions at hand, such
+as how many labels they rank, says nothing of the samples that were not drawn.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from labelwood import TopK, metrics
 from labelwood.data.taxonomy.taxonomy import Taxonomy
-from labelwood.metrics import PerPoint
+from labelwood.metrics import PerSample
 
 N_LABELS = 4
 P = np.array([0.2, 0.5, 0.8, 1.0])
@@ -23,7 +23,7 @@ EVERY_RANKING = np.array(
 )
 
 
-def assert_span_is_the_range(metric: PerPoint) -> None:
+def assert_span_is_the_range(metric: PerSample) -> None:
     """Over every ratio t that could be true; the rows hold all truths and predictions."""
     ratios = np.linspace(0, 1, 11) if np.ptp(metric.denominator) else [0.0]
     ranges = [np.ptp(metric.numerator - t * metric.denominator) for t in ratios]
@@ -45,7 +45,7 @@ def assert_span_is_the_range(metric: PerPoint) -> None:
     ids=["P", "R", "F1", "nDCG", "PSP", "PSnDCG", "PSP not normalised"],
 )
 def test_the_span_of_a_ranking_metric_is_its_range_over_all_truths_and_rankings(
-    read: Callable[[metrics.RankedHits, int], PerPoint], k: int
+    read: Callable[[metrics.RankedHits, int], PerSample], k: int
 ) -> None:
     Y = np.tile(EVERY_SET, (len(EVERY_RANKING), 1))
     labels = np.repeat(EVERY_RANKING, len(EVERY_SET), axis=0)
@@ -65,7 +65,7 @@ def test_the_span_of_a_ranking_metric_is_its_range_over_all_truths_and_rankings(
     ids=["F1 samples", "F1 micro", "subset", "Hamming", "PS-Hamming"],
 )
 def test_the_span_of_a_label_set_metric_is_its_range_over_all_truths_and_predictions(
-    read: Callable[[metrics.MatchedSets], PerPoint],
+    read: Callable[[metrics.MatchedSets], PerSample],
 ) -> None:
     Y = np.tile(EVERY_SET, (len(EVERY_SET), 1))
     guesses = np.repeat(EVERY_SET, len(EVERY_SET), axis=0)
@@ -79,12 +79,12 @@ def test_the_span_of_hierarchical_f1_holds_all_closed_sets() -> None:
     assert_span_is_the_range(closed.f1_micro())
 
 
-# Each kind of point with its truth, ranking and label set; all propensities; its chance.
+# Each kind of sample with its truth, ranking and label set; all propensities; its chance.
 Kinds = tuple[sp.csr_array, TopK, sp.csr_array, np.ndarray, np.ndarray]
 
 
 def figures(kinds: Kinds, rows: np.ndarray) -> dict[str, tuple[float, metrics.Interval]]:
-    """Every figure that has a guaranteed interval, on points of the kinds `rows`."""
+    """Every figure that has a guaranteed interval, on samples of the kinds `rows`."""
     Y, top, guess, p, _ = kinds
     ranking = TopK(top.labels[rows], top.scores[rows])
     result = metrics.evaluate(Y[rows], ranking, guess[rows], propensity=p, ks=[1], n_bootstrap=0)
@@ -106,14 +106,14 @@ def misses(kinds: Kinds, n: int, repeats: int) -> dict[str, float]:
 
 
 def rarely_ranked() -> Kinds:
-    """One point in a hundred has a label ranked, and it is always right."""
+    """One sample in a hundred has a label ranked, and it is always right."""
     Y = sp.csr_array(np.array([[1, 0], [1, 0]], dtype=np.float32))
     top = TopK([[0], [-1]], [[1.0], [-np.inf]])
     return Y, top, top.to_csr(2), np.array([0.5, 0.5]), np.array([0.01, 0.99])
 
 
 def sets_of_one_or_many() -> Kinds:
-    """A point has one label of a hundred; the one or 51 labels predicted hold it."""
+    """A sample has one label of a hundred; the one or 51 labels predicted hold it."""
     Y = np.zeros((2, 100), dtype=np.float32)
     Y[:, 0] = 1
     guess = np.zeros_like(Y)

@@ -25,7 +25,7 @@ def test_every_setting_gives_what_its_propensities_give_by_definition(data: st.D
     true = data.draw(brute_force.truths())
     top = data.draw(brute_force.rankings(true.shape[0]))
     counts = data.draw(st.lists(st.integers(0, 500), min_size=6, max_size=6))
-    given = metrics.propensity(counts, a=0.3, b=7, n_points=500)
+    given = metrics.propensity(counts, a=0.3, b=7, n_samples=500)
     result = metrics.evaluate(true, top, propensity=given, ks=[1, 3], n_bootstrap=0)
     truth = brute_force.label_sets(true)
     ranks = [[label for label in row if label >= 0] for row in top.labels.tolist()]
@@ -43,7 +43,7 @@ def test_every_setting_gives_what_its_propensities_give_by_definition(data: st.D
 
 def test_the_figure_of_a_published_setting_is_among_its_values() -> None:
     for kind, (a, b) in SETTINGS.items():
-        p = metrics.propensity(COUNTS, a, b, n_points=60)
+        p = metrics.propensity(COUNTS, a, b, n_samples=60)
         result = metrics.evaluate(TRUE, TOP, propensity=p, ks=[1], n_bootstrap=0)
         for one in result.sensitivity:
             assert one.values[kind] == result[one.name]
@@ -55,7 +55,7 @@ def test_the_lowest_and_the_highest_value_tell_their_setting() -> None:
 
 
 def test_the_range_is_printed_below_the_table() -> None:
-    p = metrics.propensity(COUNTS, n_points=60)
+    p = metrics.propensity(COUNTS, n_samples=60)
     shown = str(metrics.evaluate(TRUE, TOP, propensity=p, ks=[1], n_bootstrap=0))
     # By hand: (w_0 + w_1) / (w_0 + w_1 + w_2) with the inverse propensities w of a setting.
     assert shown.splitlines()[-4:] == [
@@ -68,14 +68,14 @@ def test_the_range_is_printed_below_the_table() -> None:
 
 
 def test_where_all_settings_agree_none_is_the_lowest() -> None:
-    p = metrics.propensity(COUNTS, n_points=60)
+    p = metrics.propensity(COUNTS, n_samples=60)
     right = TopK([[0], [1], [2]], np.ones((3, 1)))
     shown = str(metrics.evaluate(TRUE, right, propensity=p, ks=[1], n_bootstrap=0))
     assert shown.splitlines()[-1].split() == ["PSnDCG@1", "100.00–100.00", "–", "–"]
 
 
 def test_json_holds_every_setting() -> None:
-    p = metrics.propensity(COUNTS, n_points=60)
+    p = metrics.propensity(COUNTS, n_samples=60)
     result = metrics.evaluate(TRUE, TOP, propensity=p, ks=[1], n_bootstrap=0)
     read = json.loads(result.to_json())["sensitivity"]
     assert list(read) == ["PSP@1", "PSnDCG@1"]
@@ -84,7 +84,7 @@ def test_json_holds_every_setting() -> None:
 
 
 def test_an_array_of_chances_gives_the_same_figures_and_no_sensitivity() -> None:
-    p = metrics.propensity(COUNTS, n_points=60)
+    p = metrics.propensity(COUNTS, n_samples=60)
     told, plain = (
         metrics.evaluate(TRUE, TOP, TRUE, propensity=one, ks=[1], random_state=0)
         for one in (p, p.values)
@@ -95,5 +95,5 @@ def test_an_array_of_chances_gives_the_same_figures_and_no_sensitivity() -> None
 
 
 def test_label_sets_alone_have_no_sensitivity() -> None:
-    p = metrics.propensity(COUNTS, n_points=60)
+    p = metrics.propensity(COUNTS, n_samples=60)
     assert metrics.evaluate(TRUE, labels=TRUE, propensity=p, n_bootstrap=0).sensitivity == ()

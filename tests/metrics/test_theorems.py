@@ -1,7 +1,7 @@
 """What theorems 4.1–4.4 of Jain, Prabhu and Varma (KDD 2016) promise, and what not.
 
 Expectations are exact, over every set of labels that could be observed, wherever
-that is possible; one simulation shows the same at work on many points.
+that is possible; one simulation shows the same at work on many samples.
 """
 
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ def test_4_1_the_score_by_inverse_propensity_is_unbiased_for_the_complete_truth(
     top = TopK([[2, 0], [1, 2]], [[2, 1], [2, 1]])
     on_complete = metrics.precision_at_k([complete, [1, 0, 0]], top, 2)
 
-    # The second point keeps its label, so that no truth is empty; it is not predicted.
+    # The second sample keeps its label, so that no truth is empty; it is not predicted.
     def scored(y: np.ndarray) -> float:
         return metrics.psp_at_k([y, [1, 0, 0]], top, 2, P, normalise=False)
 
@@ -91,8 +91,8 @@ def test_4_3_fails_when_rho_is_taken_over_the_observed_pairs_only() -> None:
     assert metrics.concentration_radius(1 / p, 1, n, delta) > 1
 
 
-def test_4_3_fails_for_points_drawn_anew_when_l_bar_is_taken_over_those_at_hand() -> None:
-    # One point in a hundred can have a label, has it, and loses 1; the others lose nothing.
+def test_4_3_fails_for_samples_drawn_anew_when_l_bar_is_taken_over_those_at_hand() -> None:
+    # One sample in a hundred can have a label, has it, and loses 1; the others lose nothing.
     chance, n, delta = 0.01, 100, 0.05
     drawn = np.arange(n + 1)
     deviation = np.abs(drawn / n - chance)
@@ -128,7 +128,7 @@ def test_4_4_the_range_is_rho_times_the_labels_of_a_truth_that_is_fixed(
 
 def test_4_4_the_range_is_twice_that_when_the_truth_is_random_too() -> None:
     # Label 0 is predicted. The truth is {0} or {1}, a fair coin, and fully observed:
-    # the loss is 0 or 2, rho = 1, and no point has more than one label.
+    # the loss is 0 or 2, rho = 1, and no sample has more than one label.
     n, delta = 200, 0.05
     radius = metrics.concentration_radius(rho=1, L_bar=1, n=n, delta=delta)
     heads = np.arange(n + 1)

@@ -28,7 +28,7 @@ def test_precision_divides_by_k_even_where_fewer_labels_exist() -> None:
     assert metrics.precision_at_k(Y, TOP, 3) == pytest.approx((2 + 1 + 0 + 2) / 3 / 4)
 
 
-def test_recall_divides_by_the_true_labels_and_counts_an_unlabelled_point_as_zero() -> None:
+def test_recall_divides_by_the_true_labels_and_counts_an_unlabelled_sample_as_zero() -> None:
     assert metrics.recall_at_k(Y, TOP, 1) == pytest.approx((1 / 2 + 0 + 0 + 1 / 4) / 4)
     assert metrics.recall_at_k(Y, TOP, 3) == pytest.approx((2 / 2 + 1 / 1 + 0 + 2 / 4) / 4)
 
@@ -37,19 +37,19 @@ def test_f1_is_the_harmonic_mean_of_precision_and_recall_at_each_point() -> None
     assert metrics.f1_at_k(Y, TOP, 3) == pytest.approx((4 / 5 + 2 / 4 + 0 + 4 / 7) / 4)
 
 
-def test_ndcg_divides_by_the_best_that_the_labels_of_the_point_allow() -> None:
+def test_ndcg_divides_by_the_best_that_the_labels_of_the_sample_allow() -> None:
     best = [1 + SECOND, 1, 1, 1 + SECOND + 0.5]
     expected = ((1 + 0.5) / best[0] + SECOND / best[1] + 0 + (1 + SECOND) / best[3]) / 4
     assert metrics.ndcg_at_k(Y, TOP, 3) == pytest.approx(expected)
 
 
-def test_psp_is_a_ratio_of_sums_over_all_points() -> None:
+def test_psp_is_a_ratio_of_sums_over_all_samples() -> None:
     assert metrics.psp_at_k(Y, TOP, 1, P) == pytest.approx((4 + 0 + 2.5) / (4 + 1 + 2.5))
     top, best = 6 + 1 + 0 + 3.75, 6 + 1 + 0 + 5.75
     assert metrics.psp_at_k(Y, TOP, 3, P) == pytest.approx(top / best)
 
 
-def test_psp_that_is_not_normalised_divides_by_k_and_the_points() -> None:
+def test_psp_that_is_not_normalised_divides_by_k_and_the_samples() -> None:
     assert metrics.psp_at_k(Y, TOP, 3, P, normalise=False) == pytest.approx(10.75 / 3 / 4)
 
 
@@ -146,16 +146,16 @@ def test_ndcg_agrees_with_scikit_learn_where_there_are_no_ties(k: int) -> None:
 @pytest.mark.parametrize(
     ("top", "k", "message"),
     [
-        (TopK([[0, 0]], [[1, 1]]), 2, "point 0 holds label 0 twice"),
-        (TopK([[3]], [[1]]), 1, r"point 0 holds label 3, outside 0…2"),
+        (TopK([[0, 0]], [[1, 1]]), 2, "sample 0 holds label 0 twice"),
+        (TopK([[3]], [[1]]), 1, r"sample 0 holds label 3, outside 0…2"),
         (TopK([[-2]], [[1]]), 1, r"holds label -2, outside 0…2"),
         (TopK([[-1, 1]], [[1, 0]]), 2, "−1 before a label"),
         (TopK([[0, 1]], [[0, 1]]), 2, "not best first: score 1 follows 0"),
         (TopK([[0, 1]], [[0, np.nan]]), 2, "not best first: score nan follows 0"),
-        (TopK([[0]], [[1]]), 2, "holds 1 labels a point and k is 2: predict at least 2"),
-        (TopK([[0], [1]], [[1], [1]]), 1, "2 points and 3 labels, Y_true of 1 points"),
-        (TopK([[0]], [[1]], np.arange(4)), 1, "1 points and 4 labels, Y_true of 1 points and 3"),
-        (sp.csr_array((1, 4)), 1, "1 points and 4 labels, Y_true of 1 points and 3"),
+        (TopK([[0]], [[1]]), 2, "holds 1 labels a sample and k is 2: predict at least 2"),
+        (TopK([[0], [1]], [[1], [1]]), 1, "2 samples and 3 labels, Y_true of 1 samples"),
+        (TopK([[0]], [[1]], np.arange(4)), 1, "1 samples and 4 labels, Y_true of 1 samples and 3"),
+        (sp.csr_array((1, 4)), 1, "1 samples and 4 labels, Y_true of 1 samples and 3"),
         (sp.csr_array([[0, np.nan, 0]]), 1, r"The ranking contains NaN \(row 0, column 1\)"),
         (sp.csr_array([[0, 1j, 0]]), 1, "real numbers. Got dtype complex128"),
         (np.ones((1, 3)), 1, "TopK or a sparse matrix of scores. Got ndarray"),

@@ -70,7 +70,7 @@ def test_propensities_survive_the_codec():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"n_points": 4}, "Label 0 has the count 5, outside 0…4"),
+        ({"n_samples": 4}, "Label 0 has the count 5, outside 0…4"),
         ({"a": -1}, "'a' parameter of Propensity must be"),
         ({"counts": {"$array": "gone"}}, "'gone' is missing"),
         ({"counts": "many"}, "one whole number a label"),

@@ -223,7 +223,7 @@ def changed(*path, to):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (changed("format_version", to=2), "format version 2; this labelwood reads up to 1"),
+        (changed("format_version", to=3), "format version 3; this labelwood reads up to 2"),
         (changed("format_version", to="x"), "format version 'x'"),
         (changed("manifest", to=None), "has no manifest"),
         (changed("model", to={"$call": "os.system"}), r"unknown kind of entry '\$call'"),

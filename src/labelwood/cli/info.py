@@ -40,7 +40,7 @@ def _model_info(path: Path) -> dict[str, Any]:
     content: dict[str, Any] = {"class": type(estimator).__name__}
     if isinstance(model, Tagger):
         content["input"] = "texts" if model.vectorizer_ is not None else "features"
-        content["trained on"] = f"{model.n_points_:,} points"
+        content["trained on"] = f"{model.n_samples_:,} points"
     content["features"] = getattr(estimator, "n_features_in_", None)
     content["labels"] = int(estimator.classes_.size)
     content["parameters"] = {

@@ -1,7 +1,7 @@
-"""How often a score is right: a rising map from scores to chances, learned from outcomes.
+"""How often a score is right: a rising map from scores to probabilities, learned from outcomes.
 
 The map is an isotonic regression. Each run of scores that it pools becomes one knot, at their
-mean score, and chances between two knots lie on a line (centred isotonic regression, Oron and
+mean score, and probabilities between two knots lie on a line (centred isotonic regression, Oron and
 Flournoy 2017): a step function would call labels of different scores equally sure.
 """
 
@@ -17,25 +17,25 @@ from labelwood.core.random import seed_sequence
 from labelwood.core.types import CSR, AnyArray, DoubleArray, FloatArray
 from labelwood.errors import DataError, LabelwoodWarning
 
-_LEAST_POINTS = 10
-_RANKED = 50  # labels of a point whose scores and outcomes are looked at
+_MIN_SAMPLES = 10
+_RANKED = 50  # labels of a sample whose scores and outcomes are looked at
 _TRACE = 1e-6
-"""Least distance of a chance from 0 and 1, and weight of what keeps the scores' order."""
+"""Least distance of a probability from 0 and 1, and weight of what keeps the scores' order."""
 
 
 def held_out_scores(
     model: Any, X: CSR, Y: CSR, random_state: object
 ) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """Train `model` on four fifths of the points; how it scores the others, and what was right."""
+    """Train `model` on four fifths of the samples; how it scores the others, and what was right."""
     n = X.shape[0]
-    if n < _LEAST_POINTS:
+    if n < _MIN_SAMPLES:
         raise DataError(
-            f"Calibration takes at least {_LEAST_POINTS} points. Got n_samples = {n}; "
+            f"Calibration takes at least {_MIN_SAMPLES} samples. Got n_samples = {n}; "
             "use calibrate=False."
         )
     order = np.random.default_rng(seed_sequence(random_state)).permutation(n)
     held_out, others = np.sort(order[: n // 5]), np.sort(order[n // 5 :])
-    with warnings.catch_warnings():  # what is to be told is told by the real fit
+    with warnings.catch_warnings():  # the real fit warns
         warnings.simplefilter("ignore", LabelwoodWarning)
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X[others], Y[others])
@@ -45,7 +45,7 @@ def held_out_scores(
 
 
 def fit_calibration(scores: AnyArray, hits: AnyArray) -> tuple[DoubleArray, DoubleArray]:
-    """Scores and chances of the knots, both rising.
+    """Scores and probabilities of the knots, both rising.
 
     Parameters
     ----------
@@ -77,11 +77,11 @@ def fit_calibration(scores: AnyArray, hits: AnyArray) -> tuple[DoubleArray, Doub
 
 
 def apply_calibration(
-    scores: AnyArray, knot_scores: DoubleArray, knot_chances: DoubleArray
+    scores: AnyArray, knot_scores: DoubleArray, knot_probabilities: DoubleArray
 ) -> DoubleArray:
-    """Chances of scores: between 0 and 1, neither of them included, and rising.
+    """Probabilities of scores: between 0 and 1, neither of them included, and rising.
 
-    Beyond the knots the evidence ends, and the chance stays that of the last one but for a
+    Beyond the knots the evidence ends, and the probability stays that of the last one but for a
     trace that keeps the order.
 
     Examples
@@ -91,22 +91,22 @@ def apply_calibration(
     """
     numbers = np.asarray(scores, dtype=np.float64)
     order = 0.5 + 0.5 * numbers / (1 + np.abs(numbers))
-    return (1 - _TRACE) * np.interp(numbers, knot_scores, knot_chances) + _TRACE * order
+    return (1 - _TRACE) * np.interp(numbers, knot_scores, knot_probabilities) + _TRACE * order
 
 
-def check_calibration(knot_scores: object, knot_chances: object) -> None:
+def check_calibration(knot_scores: object, knot_probabilities: object) -> None:
     """Refuse what `fit_calibration` cannot have made (after loading)."""
-    parts = (knot_scores, knot_chances)
+    parts = (knot_scores, knot_probabilities)
     if not all(isinstance(one, np.ndarray) and one.dtype == np.float64 for one in parts):
         raise DataError("the knots of the calibration must be arrays of float64")
-    scores, chances = np.asarray(knot_scores), np.asarray(knot_chances)
+    scores, probabilities = np.asarray(knot_scores), np.asarray(knot_probabilities)
     if (
         scores.ndim != 1
         or scores.size == 0
-        or scores.shape != chances.shape
+        or scores.shape != probabilities.shape
         or not np.all(np.isfinite(scores))
         or not np.all(np.diff(scores) > 0)
-        or not np.all(np.diff(chances) >= 0)
-        or not np.all((chances > 0) & (chances < 1))
+        or not np.all(np.diff(probabilities) >= 0)
+        or not np.all((probabilities > 0) & (probabilities < 1))
     ):
         raise DataError("the knots of the calibration do not rise from 0 to 1")

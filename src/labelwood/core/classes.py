@@ -15,7 +15,7 @@ from labelwood.errors import DataError
 
 
 class ClassEstimator(ClassifierMixin, FittedEstimator):
-    """Base of the classifiers of one class for each point.
+    """Base of the classifiers of one class for each sample.
 
     A subclass declares `_constraints` (its parameters) and `_fitted` (its attributes, of sizes
     that `_sizes` names), calls `_begin_classes` first in `fit`, and gives `decision_function`:
@@ -29,7 +29,7 @@ class ClassEstimator(ClassifierMixin, FittedEstimator):
     def _begin_classes(
         self, X: object, y: object, sample_weight: object = None
     ) -> tuple[CSR, PointerArray, DoubleArray]:
-        """Checked features, the number of each point's class, and weights."""
+        """Checked features, the number of each sample's class, and weights."""
         check_parameters(self, self._constraints)
         if y is None:
             raise DataError(
@@ -51,17 +51,17 @@ class ClassEstimator(ClassifierMixin, FittedEstimator):
     def _check_classes(self, classes: AnyArray, multilabel: bool) -> None:
         """Refuse a target of a kind that cannot be learnt."""
         if multilabel:
-            raise DataError("y must hold one class for each point. Got label sets instead.")
+            raise DataError("y must hold one class for each sample. Got label sets instead.")
 
     def _check_X(self, X: object, *, reset: bool = False) -> CSR:
         return check_features(self, X, reset=reset)
 
     @abstractmethod
     def decision_function(self, X: object) -> DoubleArray:
-        """A score for each point and class; for two classes one, positive for the second."""
+        """A score for each sample and class; for two classes one, positive for the second."""
 
     def predict(self, X: object) -> AnyArray:
-        """The class of each point."""
+        """The class of each sample."""
         check_is_fitted(self)
         scores = self.decision_function(X)
         best = scores > 0 if scores.ndim == 1 else scores.argmax(axis=1)
@@ -83,7 +83,7 @@ class ClassEstimator(ClassifierMixin, FittedEstimator):
 class BinaryEstimator(ClassEstimator):
     """Base of the classifiers of two classes.
 
-    Their `decision_function` has one score for each point, positive for the second class.
+    Their `decision_function` has one score for each sample, positive for the second class.
     """
 
     def _check_classes(self, classes: AnyArray, multilabel: bool) -> None:
@@ -105,9 +105,9 @@ class BinaryEstimator(ClassEstimator):
 
 
 def balanced(weights: DoubleArray, positive: AnyArray) -> DoubleArray:
-    """Weights whose sum is the same, half of it for the positive points and half for the others.
+    """Weights whose sum is the same, half of it for the positive samples and half for the others.
 
-    A side whose points all have weight 0 keeps that.
+    A side whose samples all have weight 0 keeps that.
 
     Examples
     --------

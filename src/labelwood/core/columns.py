@@ -63,7 +63,7 @@ def varying(means: DoubleArray, deviations: DoubleArray) -> AnyArray:
 def equal_columns(X: CSR, weights: DoubleArray, n_chosen: int) -> tuple[CSR, Scaling]:
     """Columns of one deviation, 1 over the root of `n_chosen`; and how they were scaled.
 
-    On as many of them points then have a squared length of 1 on average, but for the means of
+    On as many of them samples then have a squared length of 1 on average, but for the means of
     the columns. Columns that do not vary become 0.
 
     Examples

@@ -44,7 +44,7 @@ class LabelEstimator(ClassifierMixin, FittedEstimator):
     `decision_function`. If it has a parameter `calibrate`, its `fit` goes on with
     `_calibrate` when that is set, and it gets `predict_proba` too.
 
-    When `fit` was given one class for each point (a one-dimensional `y`), it behaves
+    When `fit` was given one class for each sample (a one-dimensional `y`), it behaves
     as an ordinary scikit-learn classifier: `predict` returns classes and
     `decision_function` a dense array.
     """
@@ -94,7 +94,7 @@ class LabelEstimator(ClassifierMixin, FittedEstimator):
     def decision_function(self, X: object) -> Any:
         """Scores of the labels that were scored, as CSR of shape (n, n_labels).
 
-        After a fit on one class for each point: a dense array, of shape (n,) for two
+        After a fit on one class for each sample: a dense array, of shape (n,) for two
         classes (positive means the second) and (n, n_classes) otherwise; a class that was
         not scored has less than any that was, or 0 where that is the least score.
         """
@@ -107,7 +107,7 @@ class LabelEstimator(ClassifierMixin, FittedEstimator):
         return dense[:, 1] - dense[:, 0] if self.classes_.size == 2 else dense
 
     def predict_topk(self, X: object, k: int = 5, proba: bool = False) -> TopK:
-        """The `k` best labels of each point; fewer where fewer labels exist or were scored.
+        """The `k` best labels of each sample; fewer where fewer labels exist or were scored.
 
         With `proba`, which needs a fit with `calibrate=True`, their scores are probabilities.
         """
@@ -125,10 +125,10 @@ class LabelEstimator(ClassifierMixin, FittedEstimator):
 
     @available_if(_calibrates)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: object, k: int = 20) -> Any:
-        """Chances that the `k` best labels of each point are right, as CSR (n, n_labels).
+        """Probabilities that the `k` best labels of each sample are right, as CSR (n, n_labels).
 
-        A label that is not among them has no entry, which does not mean that its chance
-        is zero. After a fit on one class for each point: a dense array (n, n_classes) of
+        A label that is not among them has no entry, which does not mean that its probability
+        is zero. After a fit on one class for each sample: a dense array (n, n_classes) of
         all classes, whose rows sum to one.
         """
         check_is_fitted(self)
@@ -136,13 +136,13 @@ class LabelEstimator(ClassifierMixin, FittedEstimator):
             return self.predict_topk(X, k, proba=True).to_csr(self.classes_.size)
         self._check_calibrated()
         scores = self._score(self._check_X(X))
-        chances = np.full(scores.shape, 1e-9)  # of a class that was not scored
+        probabilities = np.full(scores.shape, 1e-9)  # of a class that was not scored
         rows = np.repeat(np.arange(scores.shape[0]), np.diff(scores.indptr))
-        chances[rows, scores.indices] = self._probabilities(scores.data)
-        return chances / chances.sum(axis=1, keepdims=True)
+        probabilities[rows, scores.indices] = self._probabilities(scores.data)
+        return probabilities / probabilities.sum(axis=1, keepdims=True)
 
     def _calibrate(self, X: CSR, Y: CSR) -> None:
-        """Learn how often a score is right, from points that a second fit has not seen."""
+        """Learn how often a score is right, from samples that a second fit has not seen."""
         model = clone(self).set_params(calibrate=False)
         outcomes = held_out_scores(model, X, Y, getattr(model, "random_state", None))
         self.calibration_scores_, self.calibration_probabilities_ = fit_calibration(*outcomes)
@@ -158,7 +158,7 @@ class LabelEstimator(ClassifierMixin, FittedEstimator):
     def predict(self, X: object) -> Any:
         """The labels scored above the threshold, as a CSR indicator.
 
-        After a fit on one class for each point: the best class of each point.
+        After a fit on one class for each sample: the best class of each sample.
         """
         check_is_fitted(self)
         if not self.multilabel_:
@@ -170,7 +170,7 @@ class LabelEstimator(ClassifierMixin, FittedEstimator):
         return scores
 
     def score(self, X: object, y: object) -> float:
-        """Share of the points whose predicted labels are all right and complete."""
+        """Share of the samples whose predicted labels are all right and complete."""
         if is_label_lists(y):
             y = lists_to_indicator(y, self.classes_.tolist())  # type: ignore[arg-type]
         return float(super().score(X, y))
@@ -178,7 +178,7 @@ class LabelEstimator(ClassifierMixin, FittedEstimator):
     def _check_new_columns(self, Y: object, labels: Sequence[object], n: int) -> CSR:
         """Y as an indicator whose columns are `labels`, which can stand beside those known."""
         if not self.multilabel_:
-            raise DataError("New labels need a model of label sets, not of one class a point.")
+            raise DataError("New labels need a model of label sets, not of one class a sample.")
         kind = np.str_ if self.classes_.dtype.kind == "U" else np.integer
         names = np.asarray(labels)
         if isinstance(labels, str) or (names.ndim == 1 and np.unique(names).size < names.size):

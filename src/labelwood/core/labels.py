@@ -25,7 +25,7 @@ def encode_labels(y: object) -> EncodedLabels:
 
     - a sparse matrix or a two-dimensional array of zeros and ones: classes are 0…L−1;
     - a list of lists (tuples, sets) of names or numbers: classes are the sorted names;
-    - a one-dimensional sequence: exactly one class for each point, as in scikit-learn.
+    - a one-dimensional sequence: exactly one class for each sample, as in scikit-learn.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def encode_labels(y: object) -> EncodedLabels:
     except ValueError:  # neither all lists nor all names
         odd = next((i, one) for i, one in enumerate(y) if not is_label_lists([one]))  # type: ignore[arg-type, var-annotated]
         raise DataError(
-            f"Every point must have a list of labels. Got {odd[1]!r} for point {odd[0]}."
+            f"Every sample must have a list of labels. Got {odd[1]!r} for sample {odd[0]}."
         ) from None
     if array.ndim == 2 and array.shape[1] != 1:
         Y = indicator(array)
@@ -60,12 +60,12 @@ def encode_labels(y: object) -> EncodedLabels:
     return _encode_classes(array)
 
 
-def labels_with_points(Y: CSR) -> IndexArray:
-    """The labels that have a point; a warning says how many have none."""
+def labels_with_samples(Y: CSR) -> IndexArray:
+    """The labels that have a sample; a warning says how many have none."""
     labels = np.unique(Y.indices).astype(np.uint32)
     if labels.size < Y.shape[1]:
         warnings.warn(
-            f"{Y.shape[1] - labels.size} of {Y.shape[1]} labels have no point; "
+            f"{Y.shape[1] - labels.size} of {Y.shape[1]} labels have no sample; "
             "they are never predicted.",
             LabelwoodWarning,
             stacklevel=3,
@@ -114,10 +114,10 @@ def _refuse_odd_classes(array: AnyArray) -> None:
         return
     names = array.tolist()
     kind = str if names and isinstance(names[0], str) else object
-    for point, one in enumerate(names):
+    for sample, one in enumerate(names):
         if one is None or isinstance(one, bytes) or not isinstance(one, kind):
             raise DataError(
-                f"Classes must be all names (str) or all numbers. Got {one!r} for point {point}."
+                f"Classes must be all names (str) or all numbers. Got {one!r} for sample {sample}."
             )
 
 
@@ -133,7 +133,7 @@ def is_label_lists(y: object) -> bool:
 def indicator(Y: object, *, name: str = "Y") -> CSR:
     """A float32 CSR indicator matrix from a sparse matrix or an array of zeros and ones.
 
-    Stored zeros are dropped; a label given twice to a point counts once.
+    Stored zeros are dropped; a label given twice to a sample counts once.
     """
     if sp.issparse(Y):
         matrix = checked_csr(Y, name)
@@ -174,7 +174,7 @@ def lists_to_indicator(lists: Sequence[Collection[object]], classes: Sequence[ob
         try:
             indices.extend(sorted({index[name] for name in labels}))
         except KeyError as error:
-            raise DataError(f"Point {row} has the unknown label {error.args[0]!r}.") from None
+            raise DataError(f"Sample {row} has the unknown label {error.args[0]!r}.") from None
         indptr[row + 1] = len(indices)
     data = np.ones(len(indices), dtype=np.float32)
     columns = np.asarray(indices, dtype=np.int32)

@@ -20,56 +20,56 @@ CONSTANTS = {"a": Real(low=0, high=10), "b": Real(above=0, high=1e9)}
 """What they can be."""
 
 
-def label_propensity(counts: AnyArray, n_points: int, a: float, b: float) -> DoubleArray:
+def label_propensity(counts: AnyArray, n_samples: int, a: float, b: float) -> DoubleArray:
     """p_l = 1/(1 + C (N_l + b)^(−a)), C = (ln N − 1)(b + 1)^a, from the labels' counts N_l.
 
     With N < e the formula would give p > 1; C is then 0 and every propensity 1.
     """
     rarity = ((b + 1) / (np.asarray(counts, dtype=np.float64) + b)) ** a
-    return np.asarray(1 / (1 + max(np.log(n_points) - 1, 0) * rarity), dtype=np.float64)
+    return np.asarray(1 / (1 + max(np.log(n_samples) - 1, 0) * rarity), dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Propensity:
-    """Chances that a true label was recorded, and what they were computed from.
+    """Probabilities that a true label was recorded, and what they were computed from.
 
-    It stands wherever an array of such chances does, in training and in evaluation; as
+    It stands wherever an array of such probabilities does, in training and in evaluation; as
     it knows its counts it can also be had with other constants.
 
     Attributes
     ----------
     counts : int64 array of shape (n_labels,)
-        How many training points have each label.
-    n_points : int
-        How many training points there are.
+        How many training samples have each label.
+    n_samples : int
+        How many training samples there are.
     a, b : float
         Constants of the model.
     values : float64 array of shape (n_labels,)
-        The chances, in (0, 1]; `numpy.asarray` gives the same.
+        The probabilities, in (0, 1]; `numpy.asarray` gives the same.
 
     Examples
     --------
-    >>> chances = Propensity([90, 10], n_points=100)
-    >>> chances
-    Propensity(2 labels, 100 points, a=0.55, b=1.5)
-    >>> chances.values.round(3).tolist()
+    >>> probabilities = Propensity([90, 10], n_samples=100)
+    >>> probabilities
+    Propensity(2 labels, 100 samples, a=0.55, b=1.5)
+    >>> probabilities.values.round(3).tolist()
     [0.668, 0.391]
-    >>> chances.with_constants(a=0.5, b=0.4).values.round(3).tolist()
+    >>> probabilities.with_constants(a=0.5, b=0.4).values.round(3).tolist()
     [0.69, 0.431]
     """
 
     counts: NDArray[np.int64]
-    n_points: int
+    n_samples: int
     a: float = 0.55
     b: float = 1.5
 
     def __post_init__(self) -> None:
-        check_parameter("Propensity", "n_points", self.n_points, Integer(low=1))
+        check_parameter("Propensity", "n_samples", self.n_samples, Integer(low=1))
         check_parameter("Propensity", "a", self.a, CONSTANTS["a"])
         check_parameter("Propensity", "b", self.b, CONSTANTS["b"])
         checked = {
-            "counts": _frozen(_check_counts(self.counts, self.n_points)),
-            "n_points": int(self.n_points),
+            "counts": _frozen(_check_counts(self.counts, self.n_samples)),
+            "n_samples": int(self.n_samples),
             "a": float(self.a),
             "b": float(self.b),
         }
@@ -78,8 +78,8 @@ class Propensity:
 
     @cached_property
     def values(self) -> DoubleArray:
-        """The chance of each label."""
-        return _frozen(label_propensity(self.counts, self.n_points, self.a, self.b))
+        """The probability of each label."""
+        return _frozen(label_propensity(self.counts, self.n_samples, self.a, self.b))
 
     def with_constants(self, a: float, b: float) -> "Propensity":
         """The same counts under other constants."""
@@ -94,26 +94,51 @@ class Propensity:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Propensity):
             return NotImplemented
-        ours, theirs = ((one.n_points, one.a, one.b) for one in (self, other))
+        ours, theirs = ((one.n_samples, one.a, one.b) for one in (self, other))
         return ours == theirs and np.array_equal(self.counts, other.counts)
 
     def __repr__(self) -> str:
-        sizes = f"{len(self):,} labels, {self.n_points:,} points"
+        sizes = f"{len(self):,} labels, {self.n_samples:,} samples"
         return f"Propensity({sizes}, a={self.a:g}, b={self.b:g})"
 
 
-def _check_counts(counts: object, n_points: int) -> NDArray[np.int64]:
+def check_propensity(p: object, n_labels: int) -> DoubleArray:
+    """`p` as a float64 array of `n_labels` values in (0, 1], or an error that says where not.
+
+    Examples
+    --------
+    >>> check_propensity([0.5, 1], 2).tolist()
+    [0.5, 1.0]
+    """
+    try:
+        values = np.asarray(p, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"Propensities must be numbers. Got {type(p).__name__} instead.") from None
+    if values.shape != (n_labels,):
+        raise DataError(
+            f"Propensities must be one for each of {n_labels} labels. "
+            f"Got an array of shape {values.shape}; compute them from the training labels."
+        )
+    bad = np.flatnonzero(~((values > 0) & (values <= 1)))
+    if bad.size:
+        raise DataError(
+            f"Propensities must lie in (0, 1]. Got {values[bad[0]]:g} for label {bad[0]}."
+        )
+    return values
+
+
+def _check_counts(counts: object, n_samples: int) -> NDArray[np.int64]:
     """A copy of `counts`, one for each label."""
     values = np.asarray(counts)
     if values.ndim != 1 or (values.size and values.dtype.kind not in "iu"):
         raise DataError(
-            "Propensities are computed from one whole number a label, the points that have it. "
+            "Propensities are computed from one whole number a label, the samples that have it. "
             f"Got an array of {values.dtype} and shape {values.shape} instead."
         )
-    bad = np.flatnonzero((values < 0) | (values > n_points))
+    bad = np.flatnonzero((values < 0) | (values > n_samples))
     if bad.size:
         raise DataError(
-            f"Label {bad[0]} has the count {values[bad[0]]}, outside 0…{n_points} (n_points)."
+            f"Label {bad[0]} has the count {values[bad[0]]}, outside 0…{n_samples} (n_samples)."
         )
     return values.astype(np.int64)
 

@@ -1,4 +1,4 @@
-"""The best labels of each point, best first."""
+"""The best labels of each sample, best first."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from labelwood.errors import DataError
 
 @dataclass(frozen=True)
 class TopK:
-    """At most k labels for each of n points, best first.
+    """At most k labels for each of n samples, best first.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class TopK:
         return TopK(self.labels[:, :k], self.scores[:, :k], self.classes)
 
     def names(self, label_names: Sequence[object] | AnyArray | None = None) -> list[list[object]]:
-        """Labels by name, a list for each point, without the filling."""
+        """Labels by name, a list for each sample, without the filling."""
         names = self.classes if label_names is None else label_names
         if names is None:
             return [[int(label) for label in row if label >= 0] for row in self.labels]

@@ -1,4 +1,4 @@
-"""Points, their labels, and what both are called."""
+"""Samples, their labels, and what both are called."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Dataset:
-    """A set of points with their labels.
+    """A set of samples with their labels.
 
     `X` and `Y` may be given as any sparse matrix or as a dense array; they are kept in
     the forms below, without a copy where they have them already.
@@ -34,9 +34,9 @@ class Dataset:
     label_names, feature_names : sequences of str, or None
         What the columns of `Y` and `X` are called, all different.
     ids : sequence of str, or None
-        What the points are called.
+        What the samples are called.
     texts : sequence of str, or None
-        The raw text of each point.
+        The raw text of each sample.
     taxonomy : Taxonomy or None
         The forest that the labels stand in; `label_taxonomy` is that of the columns of `Y`.
     description : str
@@ -121,7 +121,7 @@ class Dataset:
         return self.taxonomy.align(names, unknown="root")
 
     def select(self, rows: Sequence[int] | np.ndarray) -> "Dataset":
-        """The points `rows`, in that order, with the same labels and features."""
+        """The samples `rows`, in that order, with the same labels and features."""
         index = np.asarray(rows)
         if index.dtype == bool:
             index = np.flatnonzero(index)
@@ -135,7 +135,7 @@ class Dataset:
         )
 
     def label_lists(self) -> list[list[str]]:
-        """The label names (or indices, as text) of each point."""
+        """The label names (or indices, as text) of each sample."""
         names = self.label_names
         called = [str(i) if names is None else names[i] for i in self.Y.indices.tolist()]
         return [called[start:end] for start, end in pairwise(self.Y.indptr.tolist())]
@@ -150,8 +150,8 @@ class Dataset:
         rare = np.count_nonzero(counts < 5) / max(n_labels, 1)
         head = f"Dataset({self.description!r}: " if self.description else "Dataset("
         return (
-            f"{head}{n:,} points, {features}, {n_labels:,} labels, "
-            f"{self.Y.nnz / max(n, 1):.2f} labels a point, "
+            f"{head}{n:,} samples, {features}, {n_labels:,} labels, "
+            f"{self.Y.nnz / max(n, 1):.2f} labels a sample, "
             f"{rare:.0%} of the labels with < 5 examples)"
         )
 

@@ -1,11 +1,11 @@
 """How good predictions are, and how sure that is."""
 
-from labelwood.core.propensity import Propensity
+from labelwood.core.propensity import Propensity, check_propensity
 from labelwood.metrics.evaluate import evaluate
 from labelwood.metrics.hierarchical import any_wrong_loss, closed_sets, hierarchical_f1
 from labelwood.metrics.intervals import (
     Interval,
-    PerPoint,
+    PerSample,
     bernstein_interval,
     bootstrap_interval,
     bootstrap_replicates,
@@ -22,7 +22,7 @@ from labelwood.metrics.label_sets import (
     subset_loss,
 )
 from labelwood.metrics.per_label import PerLabel
-from labelwood.metrics.propensity import check_propensity, propensity
+from labelwood.metrics.propensity import propensity
 from labelwood.metrics.report import Evaluation, Figure
 from labelwood.metrics.sensitivity import Sensitivity
 from labelwood.metrics.topk import (
@@ -42,7 +42,7 @@ __all__ = [
     "Interval",
     "MatchedSets",
     "PerLabel",
-    "PerPoint",
+    "PerSample",
     "Propensity",
     "RankedHits",
     "Sensitivity",

@@ -13,11 +13,11 @@ from labelwood.errors import DataError
 
 
 def check_truth(Y_true: object) -> CSR:
-    """The true labels as an indicator of at least one point and one label."""
+    """The true labels as an indicator of at least one sample and one label."""
     Y = indicator(Y_true, name="Y_true")
     if 0 in Y.shape:
         raise DataError(
-            f"Y_true has shape {Y.shape}: there is nothing to evaluate without points and labels."
+            f"Y_true has shape {Y.shape}: there is nothing to evaluate without samples and labels."
         )
     return Y
 
@@ -40,7 +40,7 @@ def check_sets(Y_true: object, Y_pred: object) -> tuple[CSR, CSR]:
 
 
 def ranked_labels(pred: object, Y: CSR, k: int) -> NDArray[np.int32]:
-    """The `k` best labels of each point of `Y`, best first, −1 where there are fewer."""
+    """The `k` best labels of each sample of `Y`, best first, −1 where there are fewer."""
     n, n_labels = Y.shape
     check_parameter("the top-k metrics", "k", k, Integer(low=1))
     top = pred if isinstance(pred, TopK) else _rank(pred, Y.shape, min(k, n_labels))
@@ -50,8 +50,8 @@ def ranked_labels(pred: object, Y: CSR, k: int) -> NDArray[np.int32]:
         raise _shapes_differ((len(top), known), Y.shape)
     if top.k < min(k, known):
         raise DataError(
-            f"The ranking holds {top.k} labels a point and k is {k}: "
-            f"predict at least {k} labels a point, or ask for k ≤ {top.k}."
+            f"The ranking holds {top.k} labels a sample and k is {k}: "
+            f"predict at least {k} labels a sample, or ask for k ≤ {top.k}."
         )
     _check_rows(top, n_labels)
     labels = np.full((n, k), -1, dtype=np.int32)
@@ -80,8 +80,8 @@ def _rank(scores: object, shape: tuple[int, int], k: int) -> TopK:
 
 def _shapes_differ(ranking: tuple[int, int], truth: tuple[int, int]) -> DataError:
     return DataError(
-        f"The ranking is of {ranking[0]} points and {ranking[1]} labels, "
-        f"Y_true of {truth[0]} points and {truth[1]} labels."
+        f"The ranking is of {ranking[0]} samples and {ranking[1]} labels, "
+        f"Y_true of {truth[0]} samples and {truth[1]} labels."
     )
 
 
@@ -92,21 +92,24 @@ def _check_rows(top: TopK, n_labels: int) -> None:
     if outside.any():
         row, rank = np.argwhere(outside)[0]
         raise DataError(
-            f"The ranking of point {row} holds label {labels[row, rank]}, outside 0…{n_labels - 1}."
+            f"The ranking of sample {row} holds label {labels[row, rank]}, "
+            f"outside 0…{n_labels - 1}."
         )
     gaps = (labels[:, :-1] < 0) & (labels[:, 1:] >= 0)
     if gaps.any():
         row = np.argwhere(gaps)[0][0]
-        raise DataError(f"The ranking of point {row} has −1 before a label; −1 may only end a row.")
+        raise DataError(
+            f"The ranking of sample {row} has −1 before a label; −1 may only end a row."
+        )
     in_order = np.sort(labels, axis=1)
     twice = (in_order[:, 1:] == in_order[:, :-1]) & (in_order[:, 1:] >= 0)
     if twice.any():
         row, at = np.argwhere(twice)[0]
-        raise DataError(f"The ranking of point {row} holds label {in_order[row, at]} twice.")
+        raise DataError(f"The ranking of sample {row} holds label {in_order[row, at]} twice.")
     sorted_scores = top.scores[:, 1:] <= top.scores[:, :-1]
     if not sorted_scores.all():
         row, rank = np.argwhere(~sorted_scores)[0]
         raise DataError(
-            f"The ranking of point {row} is not best first: score {top.scores[row, rank + 1]:g} "
+            f"The ranking of sample {row} is not best first: score {top.scores[row, rank + 1]:g} "
             f"follows {top.scores[row, rank]:g}."
         )

@@ -6,20 +6,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from labelwood.core.params import RANDOM_STATE, Integer, Real, check_parameter
-from labelwood.core.propensity import Propensity
+from labelwood.core.propensity import Propensity, check_propensity
 from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, DoubleArray
 from labelwood.errors import DataError, ParameterError
 from labelwood.metrics._inputs import check_truth, require_labels
 from labelwood.metrics.hierarchical import closed_sets
 from labelwood.metrics.intervals import (
-    PerPoint,
+    PerSample,
     bootstrap_replicates,
     percentile_interval,
     ratio,
 )
 from labelwood.metrics.label_sets import MatchedSets, matched_sets
-from labelwood.metrics.propensity import check_propensity
 from labelwood.metrics.report import Evaluation, Figure
 from labelwood.metrics.sensitivity import Sensitivity, sensitivities
 from labelwood.metrics.topk import RankedHits, ranked_hits
@@ -54,10 +53,10 @@ def evaluate(
     labels : sparse matrix or array of shape (n, n_labels), optional
         Indicator of the predicted labels: gives F1 (samples, micro, macro), Hamming and
         subset loss; with `propensity` also PS-Hamming; with `taxonomy` hierarchical F1
-        and the share of points with any label wrong.
+        and the share of samples with any label wrong.
     propensity : Propensity or array of shape (n_labels,), optional
         From `propensity(Y_train)`. A `Propensity` also tells how far PSP and PSnDCG depend
-        on its constants, which an array of chances cannot.
+        on its constants, which an array of probabilities cannot.
     ks : sequence of int
     taxonomy : Taxonomy, optional
     label_names : sequence of str, optional
@@ -76,7 +75,7 @@ def evaluate(
     >>> Y_true = np.tile([[1, 0, 0], [0, 1, 1]], (500, 1))
     >>> top = TopK(np.tile([[0], [0]], (500, 1)), np.ones((1000, 1)))
     >>> print(evaluate(Y_true, top, ks=[1]))
-    1,000 points, 3 labels; percent, with 95 % intervals
+    1,000 samples, 3 labels; percent, with 95 % intervals
             figure      guaranteed       bootstrap
     P@1      50.00  [45.32, 54.68]  [46.90, 53.10]
     R@1      50.00  [45.32, 54.68]  [46.90, 53.10]
@@ -90,7 +89,7 @@ def evaluate(
     require_labels(Y)
     p = None if propensity is None else check_propensity(propensity, Y.shape[1])
     names = _label_names(label_names, ranking, Y.shape[1])
-    metrics: dict[str, PerPoint | float] = {}
+    metrics: dict[str, PerSample | float] = {}
     sensitivity: tuple[Sensitivity, ...] = ()
     shown = labels
     if ranking is not None:
@@ -111,7 +110,7 @@ def evaluate(
         metrics |= _taxonomy_metrics(Y, labels, taxonomy)
     return Evaluation(
         figures=tuple(_figures(metrics, delta, n_bootstrap, random_state)),
-        n_points=Y.shape[0],
+        n_samples=Y.shape[0],
         n_labels=Y.shape[1],
         n_unlabelled=int(np.count_nonzero(np.diff(Y.indptr) == 0)),
         delta=float(delta),
@@ -120,15 +119,15 @@ def evaluate(
     )
 
 
-def _ranking_metrics(hits: RankedHits, ks: Sequence[int]) -> dict[str, PerPoint]:
+def _ranking_metrics(hits: RankedHits, ks: Sequence[int]) -> dict[str, PerSample]:
     metrics = {"P": hits.precision, "R": hits.recall, "F1": hits.f1, "nDCG": hits.ndcg}
     if hits.weights is not None:
         metrics |= {"PSP": hits.psp, "PSnDCG": hits.psndcg}
     return {f"{name}@{k}": metric(k) for name, metric in metrics.items() for k in ks}
 
 
-def _set_metrics(sets: MatchedSets, p: DoubleArray | None) -> dict[str, PerPoint | float]:
-    metrics: dict[str, PerPoint | float] = {
+def _set_metrics(sets: MatchedSets, p: DoubleArray | None) -> dict[str, PerSample | float]:
+    metrics: dict[str, PerSample | float] = {
         "F1 samples": sets.f1_samples(),
         "F1 micro": sets.f1_micro(),
         "F1 macro": sets.f1_macro(),
@@ -140,7 +139,7 @@ def _set_metrics(sets: MatchedSets, p: DoubleArray | None) -> dict[str, PerPoint
     return metrics
 
 
-def _taxonomy_metrics(Y: CSR, labels: object, taxonomy: "Taxonomy") -> dict[str, PerPoint]:
+def _taxonomy_metrics(Y: CSR, labels: object, taxonomy: "Taxonomy") -> dict[str, PerSample]:
     if labels is None:
         raise DataError("The metrics of a taxonomy need label sets: pass labels=model.predict(X).")
     closed = closed_sets(Y, labels, taxonomy)
@@ -148,10 +147,10 @@ def _taxonomy_metrics(Y: CSR, labels: object, taxonomy: "Taxonomy") -> dict[str,
 
 
 def _figures(
-    metrics: Mapping[str, PerPoint | float], delta: float, n_bootstrap: int, random_state: object
+    metrics: Mapping[str, PerSample | float], delta: float, n_bootstrap: int, random_state: object
 ) -> Iterator[Figure]:
-    """Every metric with its intervals; one that is no sum over points has none."""
-    sums = {name: metric for name, metric in metrics.items() if isinstance(metric, PerPoint)}
+    """Every metric with its intervals; one that is no sum over samples has none."""
+    sums = {name: metric for name, metric in metrics.items() if isinstance(metric, PerSample)}
     resampled = {}
     if n_bootstrap:
         replicates = _replicates(list(sums.values()), n_bootstrap, random_state)
@@ -160,15 +159,15 @@ def _figures(
             for name, column in zip(sums, replicates.T, strict=True)
         }
     for name, metric in metrics.items():
-        if isinstance(metric, PerPoint):
+        if isinstance(metric, PerSample):
             guaranteed = metric.guaranteed(delta)
             yield Figure(name, metric.value, guaranteed, resampled.get(name))
         else:
             yield Figure(name, metric, None, None)
 
 
-def _replicates(metrics: list[PerPoint], n_bootstrap: int, random_state: object) -> DoubleArray:
-    """Bootstrap replicates, one column a metric, all on the same resampled points."""
+def _replicates(metrics: list[PerSample], n_bootstrap: int, random_state: object) -> DoubleArray:
+    """Bootstrap replicates, one column a metric, all on the same resampled rows."""
     tops = np.column_stack([metric.numerator for metric in metrics])
     bottoms = np.column_stack([metric.denominator for metric in metrics])
     return bootstrap_replicates(

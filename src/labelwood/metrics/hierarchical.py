@@ -37,7 +37,7 @@ def hierarchical_f1(Y_true: object, Y_pred: object, taxonomy: "Taxonomy") -> flo
 
 
 def any_wrong_loss(Y_true: object, Y_pred: object, taxonomy: "Taxonomy") -> float:
-    """The share of points with at least one label of the taxonomy wrong.
+    """The share of samples with at least one label of the taxonomy wrong.
 
     The loss P(∃i: ŷ_i ≠ V_i) whose regret theorem 1 of Cesa-Bianchi, Conconi and Gentile,
     "Regret Bounds for Hierarchical Classification with Linear-Threshold Functions", COLT

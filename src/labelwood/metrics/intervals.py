@@ -1,6 +1,6 @@
-"""Intervals for a mean, or a ratio of two means, over independent points.
+"""Intervals for a mean, or a ratio of two means, over independent samples.
 
-All of them assume that the points are independent draws of one kind and that what is
+All of them assume that the samples are independent draws of one kind and that what is
 measured on each was fixed beforehand: the predictions must not have seen the test labels,
 nor may the model have been chosen by them. A mean is a ratio with denominator one.
 """
@@ -38,25 +38,25 @@ def concentration_radius(rho: float, L_bar: float, n: int, delta: float) -> floa
     Parameters
     ----------
     rho : float
-        The largest |loss of one label| / propensity over all point–label pairs that
+        The largest |loss of one label| / propensity over all sample–label pairs that
         *could* be observed; over the observed ones alone the interval does not hold.
     L_bar : float
-        Root mean square over the points of L*_i, the number of labels that may be
-        relevant to point i.
+        Root mean square over the samples of L*_i, the number of labels that may be
+        relevant to sample i.
     n : int
-        The number of points.
+        The number of samples.
     delta : float
         The interval fails with at most this probability.
 
     Notes
     -----
-    The theorem takes points and predictions as given: it is about the expected loss at these
-    very points. To speak of points drawn anew, ρ and L̄ must be limits known before the draw.
+    The theorem takes samples and predictions as given: it is about the expected loss at these
+    very samples. To speak of newly drawn samples, ρ and L̄ must be limits known before the draw.
 
     For losses that are never negative, L*_i may be the largest number of labels that
-    point i can have at once. For the signed loss of th. 4.4 that holds only when the
+    sample i can have at once. For the signed loss of th. 4.4 that holds only when the
     complete truth is fixed and nothing but its observation is random; when the truth is
-    random too, pass 2ρ, or let L*_i count every label with any chance of being relevant.
+    random too, pass 2ρ, or let L*_i count every label with any probability of being relevant.
 
     Examples
     --------
@@ -166,10 +166,10 @@ def bootstrap_replicates(
     n_bootstrap: int = 1000,
     random_state: object = 0,
 ) -> DoubleArray:
-    """What `statistic` gives on `n_bootstrap` samples of `n` points, drawn with replacement.
+    """What `statistic` gives on `n_bootstrap` resamples of `n` rows, drawn with replacement.
 
-    `statistic` takes an array of shape (m, n) that says how often each point was drawn
-    in each of m samples, and returns an array of m rows. Memory is bounded: m is chosen
+    `statistic` takes an array of shape (m, n) that says how often each sample was drawn
+    in each of m resamples, and returns an array of m rows. Memory is bounded: m is chosen
     so that m·n stays near four million.
 
     Examples
@@ -199,10 +199,10 @@ def bootstrap_interval(
     n_bootstrap: int = 1000,
     random_state: object = 0,
 ) -> Interval:
-    """The percentile interval of Σ values / Σ denominator over resampled points.
+    """The percentile interval of Σ values / Σ denominator over resamples.
 
     It needs no bound on the values and covers at about its rate once there are many
-    points; it promises nothing for few, or where a few points carry the whole sum.
+    samples; it promises nothing for few, or where a few samples carry the whole sum.
 
     Examples
     --------
@@ -225,7 +225,7 @@ def percentile_interval(replicates: DoubleArray, delta: float) -> Interval:
     if np.isnan(replicates).all():
         raise DataError(
             f"Not one of {replicates.size} bootstrap replicates has a denominator other than 0; "
-            "take more replicates, or points."
+            "take more replicates, or samples."
         )
     low, high = np.nanquantile(replicates, [delta / 2, 1 - delta / 2])
     return Interval(float(low), float(high))
@@ -238,8 +238,8 @@ def ratio(top: ArrayLike, bottom: ArrayLike) -> DoubleArray:
 
 
 @dataclass(frozen=True)
-class PerPoint:
-    """A metric before it is averaged: the ratio of two sums over the points.
+class PerSample:
+    """A metric before it is averaged: the ratio of two sums over the samples.
 
     Attributes
     ----------
@@ -247,13 +247,13 @@ class PerPoint:
         The metric is Σ numerator / Σ denominator; a mean has denominator one.
     span : float
         As of `hoeffding_interval`. It may depend on k, the number of labels and their
-        propensities, never on these points: what was predicted for them is drawn, too.
+        propensities, never on these samples: what was predicted for them is drawn, too.
     limits : (float, float)
         The values that the expectation can have.
 
     Examples
     --------
-    >>> PerPoint.mean(np.array([0.0, 1.0, 1.0])).value
+    >>> PerSample.mean(np.array([0.0, 1.0, 1.0])).value
     0.666...
     """
 
@@ -265,7 +265,7 @@ class PerPoint:
     @classmethod
     def mean(
         cls, values: DoubleArray, span: float = 1.0, limits: tuple[float, float] = (0.0, 1.0)
-    ) -> "PerPoint":
+    ) -> "PerSample":
         """The mean of `values`, which are shares unless said otherwise."""
         return cls(values, np.ones_like(values), span, limits)
 
@@ -291,7 +291,7 @@ def _sums(values: ArrayLike, denominator: ArrayLike | None) -> tuple[DoubleArray
     den = np.ones_like(num) if denominator is None else np.asarray(denominator, dtype=np.float64)
     if num.ndim != 1 or num.size == 0 or den.shape != num.shape:
         raise DataError(
-            "An interval needs one value, and one denominator, for each of at least one point. "
+            "An interval needs one value, and one denominator, for each of at least one sample. "
             f"Got arrays of shape {num.shape} and {den.shape}."
         )
     if not (np.isfinite(num).all() and np.isfinite(den).all()):

@@ -1,6 +1,6 @@
 """Metrics of predicted label sets: which labels are right, missing or too many.
 
-A point that has no labels and is given none is right: its F1 is 1 and its losses 0.
+A sample that has no labels and is given none is right: its F1 is 1 and its losses 0.
 """
 
 from collections.abc import Sequence
@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwood.core.params import OneOf, check_parameter
+from labelwood.core.propensity import check_propensity
 from labelwood.core.types import CSR, DoubleArray
 from labelwood.metrics._inputs import check_sets
-from labelwood.metrics.intervals import PerPoint, ratio
+from labelwood.metrics.intervals import PerSample, ratio
 from labelwood.metrics.per_label import PerLabel
-from labelwood.metrics.propensity import check_propensity
 
 
 @dataclass(frozen=True)
@@ -31,37 +31,37 @@ class MatchedSets:
     predicted: CSR
     common: CSR
 
-    def f1_samples(self) -> PerPoint:
-        """F1 of each point's label set."""
+    def f1_samples(self) -> PerSample:
+        """F1 of each sample's label set."""
         true, predicted, common = self._sizes()
         values = np.nan_to_num(ratio(2 * common, true + predicted), nan=1.0)
-        return PerPoint.mean(values)
+        return PerSample.mean(values)
 
-    def f1_micro(self) -> PerPoint:
-        """F1 of all (point, label) pairs together."""
+    def f1_micro(self) -> PerSample:
+        """F1 of all (sample, label) pairs together."""
         true, predicted, common = self._sizes()
         top, bottom = (2 * common).astype(np.float64), (true + predicted).astype(np.float64)
         # With L labels and t in [0, 1], top − t·bottom lies between −t·L (nothing right, no
         # label left over) and 2(1 − t)L (all labels right).
-        return PerPoint(top, bottom, span=2.0 * self.true.shape[1])
+        return PerSample(top, bottom, span=2.0 * self.true.shape[1])
 
     def f1_macro(self) -> float:
-        """Mean F1 of the labels that are true or predicted somewhere; no sum over points."""
+        """Mean F1 of the labels that are true or predicted somewhere; no sum over samples."""
         f1 = self.per_label().f1
         return 1.0 if np.isnan(f1).all() else float(np.nanmean(f1))
 
-    def subset_loss(self) -> PerPoint:
-        """Whether each point's label set is wrong anywhere."""
+    def subset_loss(self) -> PerSample:
+        """Whether each sample's label set is wrong anywhere."""
         true, predicted, common = self._sizes()
         wrong = (common < true) | (common < predicted)
-        return PerPoint.mean(wrong.astype(np.float64))
+        return PerSample.mean(wrong.astype(np.float64))
 
-    def hamming(self) -> PerPoint:
-        """The share of all labels that are wrong at each point."""
+    def hamming(self) -> PerSample:
+        """The share of all labels that are wrong at each sample."""
         true, predicted, common = self._sizes()
-        return PerPoint.mean((true + predicted - 2 * common) / self.true.shape[1])
+        return PerSample.mean((true + predicted - 2 * common) / self.true.shape[1])
 
-    def propensity_hamming(self, propensity: object) -> PerPoint:
+    def propensity_hamming(self, propensity: object) -> PerSample:
         """The unbiased estimate of the Hamming loss on the complete truth (th. 4.4)."""
         n_labels = self.true.shape[1]
         weights = 1 / check_propensity(propensity, n_labels)
@@ -69,7 +69,7 @@ class MatchedSets:
         values = self.true @ weights - 2 * (self.common @ weights) + predicted
         # A label adds w when it is missed and 1 − w when it is right, the two extremes.
         span = float(np.mean(2 * weights - 1))
-        return PerPoint.mean(values / n_labels, span, (-np.inf, np.inf))
+        return PerSample.mean(values / n_labels, span, (-np.inf, np.inf))
 
     def per_label(
         self, names: Sequence[str] | None = None, propensity: DoubleArray | None = None
@@ -110,7 +110,7 @@ def f1_score(Y_true: object, Y_pred: object, average: str = "samples") -> float:
     Y_true, Y_pred : sparse matrices or arrays of shape (n, n_labels)
         Indicators.
     average : {"samples", "micro", "macro"}
-        The mean over points; one figure over all pairs; or the mean over the labels
+        The mean over samples; one figure over all pairs; or the mean over the labels
         that are true or predicted somewhere.
 
     Examples
@@ -127,7 +127,7 @@ def f1_score(Y_true: object, Y_pred: object, average: str = "samples") -> float:
 
 
 def hamming_loss(Y_true: object, Y_pred: object) -> float:
-    """The mean over points of the number of wrong labels divided by the number of labels.
+    """The mean over samples of the number of wrong labels divided by the number of labels.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def hamming_loss(Y_true: object, Y_pred: object) -> float:
 def propensity_hamming(Y_true: object, Y_pred: object, propensity: object) -> float:
     """Estimate the Hamming loss on the complete truth from the observed labels.
 
-    The mean over points of Σ_l ((1 − 2ŷ_l) y_l / p_l + ŷ_l) / n_labels. It is unbiased
+    The mean over samples of Σ_l ((1 − 2ŷ_l) y_l / p_l + ŷ_l) / n_labels. It is unbiased
     when true labels go missing with probability 1 − p_l and false ones never appear
     (Jain, Prabhu and Varma, KDD 2016, th. 4.4), and can fall below 0 or rise above 1.
 
@@ -153,7 +153,7 @@ def propensity_hamming(Y_true: object, Y_pred: object, propensity: object) -> fl
 
 
 def subset_loss(Y_true: object, Y_pred: object) -> float:
-    """The share of points whose label set is not exactly right (subset 0/1 loss).
+    """The share of samples whose label set is not exactly right (subset 0/1 loss).
 
     Examples
     --------

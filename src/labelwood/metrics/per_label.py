@@ -32,7 +32,7 @@ class PerLabel:
     ----------
     names : sequence of str, or None
     true, predicted, correct : int64 arrays of shape (n_labels,)
-        At how many points the label is true, predicted, and both.
+        At how many samples the label is true, predicted, and both.
     propensity : float64 array of shape (n_labels,), or None
     """
 

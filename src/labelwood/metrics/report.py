@@ -33,8 +33,8 @@ class Evaluation(Mapping[str, float]):
     Attributes
     ----------
     figures : tuple of Figure
-    n_points, n_labels, n_unlabelled : int
-        Points, labels, and points without labels.
+    n_samples, n_labels, n_unlabelled : int
+        Samples, labels, and samples without labels.
     delta : float
         Each interval of its own is meant to fail with this probability.
     per_label : PerLabel
@@ -45,7 +45,7 @@ class Evaluation(Mapping[str, float]):
     """
 
     figures: tuple[Figure, ...]
-    n_points: int
+    n_samples: int
     n_labels: int
     n_unlabelled: int
     delta: float
@@ -69,12 +69,12 @@ class Evaluation(Mapping[str, float]):
         raise KeyError(f"{name!r} was not evaluated; there are {', '.join(self)}")
 
     def __repr__(self) -> str:
-        return f"Evaluation({self.n_points} points: {', '.join(self)})"
+        return f"Evaluation({self.n_samples} samples: {', '.join(self)})"
 
     def __str__(self) -> str:
         unlabelled = f" ({self.n_unlabelled:,} without labels)" if self.n_unlabelled else ""
         head = (
-            f"{self.n_points:,} points{unlabelled}, {self.n_labels:,} labels; "
+            f"{self.n_samples:,} samples{unlabelled}, {self.n_labels:,} labels; "
             f"percent, with {100 * (1 - self.delta):g} % intervals"
         )
         table = [("", "figure", "guaranteed", "bootstrap"), *map(_cells, self.figures)]
@@ -87,7 +87,7 @@ class Evaluation(Mapping[str, float]):
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers (shares, not percent) and lists, for JSON."""
         return {
-            "n_points": self.n_points,
+            "n_samples": self.n_samples,
             "n_labels": self.n_labels,
             "n_unlabelled": self.n_unlabelled,
             "delta": self.delta,

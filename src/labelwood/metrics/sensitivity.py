@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from labelwood.core.propensity import PUBLISHED, Propensity
 from labelwood.core.types import CSR
-from labelwood.metrics.intervals import PerPoint
+from labelwood.metrics.intervals import PerSample
 from labelwood.metrics.topk import RankedHits, weighted_hits
 
-_METRICS: dict[str, Callable[[RankedHits, int], PerPoint]] = {
+_METRICS: dict[str, Callable[[RankedHits, int], PerSample]] = {
     "PSP": RankedHits.psp,
     "PSnDCG": RankedHits.psndcg,
 }
@@ -50,7 +50,7 @@ def sensitivities(
 ) -> Iterator[Sensitivity]:
     """PSP and PSnDCG (normalised) at each of `ks` over the published constants.
 
-    `hits` are those of a ranking in the truth `Y`; they are weighted anew, not matched.
+    `hits` are those of a ranking in the truth `Y`; they are weighted again, not matched again.
     """
     variants = {
         kind: weighted_hits(hits, Y, propensity.with_constants(a, b))

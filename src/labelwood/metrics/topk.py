@@ -1,6 +1,6 @@
 """Metrics of a ranking: how much of the truth stands among the first k labels.
 
-Every one is a figure between 0 and 1, computed over all points; a point without
+Every one is a figure between 0 and 1, computed over all samples; a sample without
 labels counts as 0. Equal scores of a sparse matrix are ranked by label index,
 the smaller first; a `TopK` is taken in the order in which it stands.
 """
@@ -11,12 +11,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from labelwood.core.propensity import check_propensity
 from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, AnyArray, DoubleArray
 from labelwood.errors import DataError
 from labelwood.metrics._inputs import check_truth, ranked_labels, require_labels
-from labelwood.metrics.intervals import PerPoint
-from labelwood.metrics.propensity import check_propensity
+from labelwood.metrics.intervals import PerSample
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ class RankedHits:
     found : bool array of shape (n, k)
         Whether the label at that rank is true.
     relevant : int64 array of shape (n,)
-        How many true labels each point has.
+        How many true labels each sample has.
     weights : float64 array of shape (n_labels,), or None
         Inverse propensities.
     best : float64 array of shape (n, k), or None
-        The largest inverse propensities of each point's true labels, in falling order.
+        The largest inverse propensities of each sample's true labels, in falling order.
     """
 
     labels: NDArray[np.int32]
@@ -43,33 +43,33 @@ class RankedHits:
     weights: DoubleArray | None = None
     best: DoubleArray | None = None
 
-    def precision(self, k: int) -> PerPoint:
+    def precision(self, k: int) -> PerSample:
         """Hits among the first k, divided by k."""
-        return PerPoint.mean(self._hits(k) / k)
+        return PerSample.mean(self._hits(k) / k)
 
-    def recall(self, k: int) -> PerPoint:
+    def recall(self, k: int) -> PerSample:
         """Hits among the first k, divided by the number of true labels."""
-        return PerPoint.mean(self._hits(k) / np.maximum(self.relevant, 1))
+        return PerSample.mean(self._hits(k) / np.maximum(self.relevant, 1))
 
-    def f1(self, k: int) -> PerPoint:
-        """The harmonic mean of precision and recall of each point."""
-        return PerPoint.mean(2 * self._hits(k) / (k + self.relevant))
+    def f1(self, k: int) -> PerSample:
+        """The harmonic mean of precision and recall of each sample."""
+        return PerSample.mean(2 * self._hits(k) / (k + self.relevant))
 
-    def ndcg(self, k: int) -> PerPoint:
+    def ndcg(self, k: int) -> PerSample:
         """Discounted hits, divided by those of the best ranking."""
         values = self._first(self.found, k) @ _discount(k) / self._ideal(k)
-        return PerPoint.mean(np.minimum(values, 1))
+        return PerSample.mean(np.minimum(values, 1))
 
-    def psp(self, k: int, *, normalise: bool = True) -> PerPoint:
+    def psp(self, k: int, *, normalise: bool = True) -> PerSample:
         """Hits by inverse propensity, over those of the best ranking (or over k)."""
         weights, best = self._weighted()
         gain = self._gain(k, weights).sum(axis=1)
         largest = float(np.sort(weights)[-k:].sum())
         if not normalise:
-            return PerPoint.mean(gain / k, largest / k, (0.0, np.inf))
+            return PerSample.mean(gain / k, largest / k, (0.0, np.inf))
         return _ratio(gain, best[:, :k].sum(axis=1), largest)
 
-    def psndcg(self, k: int) -> PerPoint:
+    def psndcg(self, k: int) -> PerSample:
         """Discounted hits by inverse propensity, over those of the best ranking."""
         weights, best = self._weighted()
         discount, ideal = _discount(k), self._ideal(k)
@@ -122,7 +122,7 @@ def weighted_hits(hits: RankedHits, Y: CSR, propensity: object) -> RankedHits:
 
 
 def precision_at_k(Y_true: object, pred: TopK | CSR, k: int) -> float:
-    """P@k: the share of true labels among the first k, a point's hits divided by k.
+    """P@k: the share of true labels among the first k, a sample's hits divided by k.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def precision_at_k(Y_true: object, pred: TopK | CSR, k: int) -> float:
 
 
 def recall_at_k(Y_true: object, pred: TopK | CSR, k: int) -> float:
-    """R@k: the share of a point's true labels that are among the first k.
+    """R@k: the share of a sample's true labels that are among the first k.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def recall_at_k(Y_true: object, pred: TopK | CSR, k: int) -> float:
 
 
 def f1_at_k(Y_true: object, pred: TopK | CSR, k: int) -> float:
-    """F1@k: the mean over points of 2 · hits / (k + number of true labels).
+    """F1@k: the mean over samples of 2 · hits / (k + number of true labels).
 
     Examples
     --------
@@ -155,7 +155,7 @@ def f1_at_k(Y_true: object, pred: TopK | CSR, k: int) -> float:
 
 
 def ndcg_at_k(Y_true: object, pred: TopK | CSR, k: int) -> float:
-    """nDCG@k: hits discounted by 1/log2(rank + 1), over the best that the point allows.
+    """nDCG@k: hits discounted by 1/log2(rank + 1), over the best that the sample allows.
 
     Examples
     --------
@@ -199,12 +199,12 @@ def _discount(k: int) -> DoubleArray:
     return 1 / np.log2(np.arange(2, k + 2))
 
 
-def _ratio(top: DoubleArray, bottom: DoubleArray, largest: float) -> PerPoint:
-    """Σ top / Σ bottom with 0 ≤ top ≤ bottom ≤ largest at every point.
+def _ratio(top: DoubleArray, bottom: DoubleArray, largest: float) -> PerSample:
+    """Σ top / Σ bottom with 0 ≤ top ≤ bottom ≤ largest at every sample.
 
     For t in [0, 1] top − t·bottom lies between −t·largest and (1 − t)·largest.
     """
-    return PerPoint(np.minimum(top, bottom), bottom, largest)
+    return PerSample(np.minimum(top, bottom), bottom, largest)
 
 
 def _found(labels: NDArray[np.int32], Y: CSR) -> NDArray[np.bool_]:

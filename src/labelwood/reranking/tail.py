@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from labelwood.core.contract import FittedAttributes
 from labelwood.core.estimator import LabelEstimator
-from labelwood.core.labels import labels_with_points
+from labelwood.core.labels import labels_with_samples
 from labelwood.core.memory import require_memory
 from labelwood.core.parallel import blocks, parallel
 from labelwood.core.params import N_JOBS, Boolean, Constraints, Instance, Integer, OneOf, Real
@@ -152,7 +152,7 @@ class TailClassifier(LabelEstimator):
     def fit(self, X: object, y: object) -> Self:
         """Find the centre of each label's points."""
         matrix, Y = self._begin_fit(X, y)
-        labels_with_points(Y)  # says how many have none
+        labels_with_samples(Y)  # says how many have none
         members = sp.csr_array(Y.T)
         missed = 1 - label_chances(self.propensity, Y, type(self).__name__)
         parts = self._find_centres(self._scaled(matrix), members, missed)

@@ -66,7 +66,7 @@ class Encoder:
         if isinstance(value, Taxonomy):
             return {"$taxonomy": value.to_dict()}
         if isinstance(value, Propensity):
-            parts = {part: getattr(value, part) for part in ("counts", "n_points", "a", "b")}
+            parts = {part: getattr(value, part) for part in ("counts", "n_samples", "a", "b")}
             return {"$propensity": self.encode(parts, name)}
         if isinstance(value, BaseEstimator):
             return {"$object": self._encode_object(value, name)}

@@ -23,8 +23,9 @@ from labelwood.store.files import (
     write_arrays,
     write_json,
 )
+from labelwood.store.upgrade import upgrade
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 
 def save(model: BaseEstimator, path: str | Path) -> None:
@@ -63,6 +64,7 @@ def load(path: str | Path) -> Any:
         arrays = read_arrays(directory / ARRAY_FILE, manifest["arrays_sha256"], sys.maxsize)
     else:
         arrays = read_arrays(directory / ARRAY_FILE, manifest.get("arrays_pieces_sha256"))
+    content = upgrade(content, description["format_version"])
     model = decode_checked(content, arrays, str(directory / MODEL_FILE))
     if not isinstance(model, BaseEstimator):
         raise ModelError(f"{directory / MODEL_FILE} holds no model")

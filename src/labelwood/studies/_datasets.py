@@ -9,7 +9,7 @@ from labelwood.studies._study import Options
 if TYPE_CHECKING:
     from labelwood.data.dataset import Dataset
 
-QUICK_POINTS = 400
+QUICK_SAMPLES = 400
 _FILES = ("train.txt.xz", "test.txt.xz")
 
 
@@ -27,7 +27,7 @@ def read_split(name: str, options: Options) -> tuple["Dataset", "Dataset"]:
 
 
 def first(train: "Dataset", test: "Dataset", n: int) -> tuple["Dataset", "Dataset"]:
-    """The first `n` points of both, with the labels that those for training have."""
+    """The first `n` samples of both, with the labels that those for training have."""
     import numpy as np
 
     few, few_test = (data.select(range(min(n, len(data)))) for data in (train, test))
@@ -40,7 +40,7 @@ def first(train: "Dataset", test: "Dataset", n: int) -> tuple["Dataset", "Datase
 
 
 def folds(data: "Dataset", n_folds: int, seed: int) -> Iterator[tuple["Dataset", "Dataset"]]:
-    """Training and test points of a cross-validation with folds drawn at random."""
+    """Training and test samples of a cross-validation with folds drawn at random."""
     import numpy as np
 
     order = np.random.default_rng(seed).permutation(len(data))

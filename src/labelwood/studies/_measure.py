@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from labelwood.data.dataset import Dataset
 
 _QUICK_TREES = 3
-_WARM_POINTS = 200
+_WARM_SAMPLES = 200
 
 
 def make(class_name: str, options: Options) -> Any:
@@ -27,10 +27,10 @@ def make(class_name: str, options: Options) -> Any:
 
 
 def compile_kernels(model: Any, train: "Dataset") -> None:
-    """Learn from a few points, so that the times are those of compiled kernels."""
+    """Learn from a few samples, so that the times are those of compiled kernels."""
     from sklearn.base import clone
 
-    few, _ = first(train, train, _WARM_POINTS)
+    few, _ = first(train, train, _WARM_SAMPLES)
     small = clone(model)
     if "n_trees" in small.get_params():
         small.set_params(n_trees=1)

@@ -94,8 +94,8 @@ class Study:
         reasons = {part: self._reason(part, options.data) for part in wanted}
         skipped = {part: reason for part, reason in reasons.items() if reason}
         if skipped and (options.only or len(skipped) == len(wanted)):
-            told = "; ".join(f"{part} {reason}" for part, reason in skipped.items())
-            raise DataError(f"{self.name} cannot be run: {told}")
+            listed = "; ".join(f"{part} {reason}" for part, reason in skipped.items())
+            raise DataError(f"{self.name} cannot be run: {listed}")
         return skipped
 
     def _reason(self, part: str, folder: Path | None) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from labelwood.studies._datasets import QUICK_POINTS, first, folds, read_split, split_files
+from labelwood.studies._datasets import QUICK_SAMPLES, first, folds, read_split, split_files
 from labelwood.studies._measure import best_of_three, compile_kernels, make, timed
 from labelwood.studies._plot import draw_panels
 from labelwood.studies._result import Row
@@ -63,10 +63,10 @@ def _splits(part: str, options: Options) -> list[tuple["Dataset", "Dataset"]]:
     """The training and test points of the data set as it comes, or of its folds."""
     if part not in _FOLDED:
         train, test = read_split(part, options)
-        return [first(train, test, QUICK_POINTS) if options.quick else (train, test)]
+        return [first(train, test, QUICK_SAMPLES) if options.quick else (train, test)]
     data = _read_all(part, options)
     if options.quick:
-        return list(folds(first(data, data, QUICK_POINTS)[0], _QUICK_FOLDS, options.seed))
+        return list(folds(first(data, data, QUICK_SAMPLES)[0], _QUICK_FOLDS, options.seed))
     return list(folds(data, _FOLDS, options.seed))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from labelwood.studies._datasets import QUICK_POINTS, first, read_split, split_files
+from labelwood.studies._datasets import QUICK_SAMPLES, first, read_split, split_files
 from labelwood.studies._measure import best_of_three, compile_kernels, make, timed
 from labelwood.studies._plot import legend_below
 from labelwood.studies._result import Row
@@ -55,7 +55,7 @@ def rows(part: str, options: Options) -> Iterator[Row]:
 
 def _read(part: str, options: Options) -> tuple["Dataset", "Dataset"]:
     train, test = _pydocs(options) if part == "pydocs" else read_split(part, options)
-    return first(train, test, QUICK_POINTS) if options.quick else (train, test)
+    return first(train, test, QUICK_SAMPLES) if options.quick else (train, test)
 
 
 def _pydocs(options: Options) -> tuple["Dataset", "Dataset"]:

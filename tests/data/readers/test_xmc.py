@@ -74,7 +74,7 @@ def test_legal_lines(write, content, labels, features):
 def test_a_header_of_no_points_gives_no_points(write, content):
     data = load_dataset(write("a.txt", content))
     assert (data.X.shape, data.Y.shape) == ((0, 3), (0, 2))
-    assert repr(data).startswith("Dataset('a.txt (XMC text)': 0 points, 3 features")
+    assert repr(data).startswith("Dataset('a.txt (XMC text)': 0 samples, 3 features")
 
 
 @pytest.mark.parametrize("content", ["1 3 2\n", "1 3 2"])

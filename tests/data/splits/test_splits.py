@@ -94,7 +94,7 @@ def test_a_split_is_a_partition_of_the_wanted_size(Y, test_size, seed):
 
 @settings(deadline=None)
 @given(st.lists(st.integers(0, 4), min_size=4, max_size=60), st.integers(2, 4))
-def test_one_class_a_point_is_stratified_exactly(classes, n_folds):
+def test_one_class_a_sample_is_stratified_exactly(classes, n_folds):
     folds = stratified_folds(classes, n_folds, random_state=0)
 
     for one in set(classes):
@@ -125,7 +125,7 @@ def test_labels_are_balanced_far_better_than_by_a_random_split():
     assert error < random_error / 4
 
 
-def test_points_without_labels_are_spread_evenly():
+def test_samples_without_labels_are_spread_evenly():
     Y = sp.vstack([random_labels(100, 5), sp.csr_array((40, 5))], format="csr")
 
     folds = stratified_folds(Y, 4, random_state=0)
@@ -163,7 +163,7 @@ def test_every_row_can_get_into_the_test_part():
     assert seen == set(range(20))
 
 
-def test_a_dataset_is_split_with_all_that_belongs_to_its_points():
+def test_a_dataset_is_split_with_all_that_belongs_to_its_samples():
     n = 30
     data = Dataset(
         X=random_csr(n, 8, density=0.5),
@@ -194,10 +194,10 @@ def test_a_number_of_folds_below_two_is_refused(n_folds):
         stratified_folds(random_labels(10, 2), n_folds)
 
 
-def test_more_parts_than_points_are_refused():
-    with pytest.raises(DataError, match="3 points cannot be split into 4 folds"):
+def test_more_parts_than_samples_are_refused():
+    with pytest.raises(DataError, match="3 samples cannot be split into 4 folds"):
         stratified_folds(random_labels(3, 2), 4)
-    with pytest.raises(DataError, match=r"At least 2 points are needed for a split\. Got 1"):
+    with pytest.raises(DataError, match=r"At least 2 samples are needed for a split\. Got 1"):
         stratified_split(random_labels(1, 2))
 
 

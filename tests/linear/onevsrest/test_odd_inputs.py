@@ -53,7 +53,7 @@ def test_labels_without_points_are_kept_counted_and_never_predicted(learner):
     columns = [1, 2, 4, 6]
     wide = sp.lil_array((80, 8), dtype=np.float32)
     wide[:, columns] = Y
-    with pytest.warns(LabelwoodWarning, match="4 of 8 labels have no point"):
+    with pytest.warns(LabelwoodWarning, match="4 of 8 labels have no sample"):
         learner.fit(X, sp.csr_array(wide))
     assert learner.classes_.tolist() == list(range(8))
     assert learner.predict(X).shape == (80, 8)
@@ -68,7 +68,7 @@ def test_labels_without_points_do_not_change_the_others(learner):
     wide = sp.lil_array((80, 8), dtype=np.float32)
     wide[:, columns] = Y
     alone = learner.fit(X, Y).predict_topk(X, 4)
-    with pytest.warns(LabelwoodWarning, match="4 of 8 labels have no point"):
+    with pytest.warns(LabelwoodWarning, match="4 of 8 labels have no sample"):
         among_others = learner.fit(X, sp.csr_array(wide)).predict_topk(X, 4)
     np.testing.assert_array_equal(among_others.labels, columns[alone.labels])
     np.testing.assert_allclose(among_others.scores, alone.scores, atol=1e-6)
@@ -76,7 +76,7 @@ def test_labels_without_points_do_not_change_the_others(learner):
 
 def test_where_no_label_has_a_point_none_is_predicted(learner):
     X, _ = separable(30, 3)
-    with pytest.warns(LabelwoodWarning, match="3 of 3 labels have no point"):
+    with pytest.warns(LabelwoodWarning, match="3 of 3 labels have no sample"):
         learner.fit(X, sp.csr_array((30, 3), dtype=np.float32))
     assert learner.predict(X).nnz == 0
     assert learner.predict_topk(X, 2).labels.tolist() == [[-1, -1]] * 30
@@ -201,7 +201,7 @@ def test_all_of_it_at_once_is_legal(make, data, k):
         warnings.simplefilter("always")
         model = make().fit(X, Y)
     missing = n_labels - with_points.size
-    wanted = f"{missing} of {n_labels} labels have no point; they are never predicted."
+    wanted = f"{missing} of {n_labels} labels have no sample; they are never predicted."
     assert [str(one.message) for one in said] == ([wanted] if missing else [])
     top = model.predict_topk(X, k)
     assert top.labels.shape == (X.shape[0], min(k, n_labels))

@@ -118,7 +118,7 @@ def test_small_weights_are_dropped_on_request():
 def test_a_label_without_points_is_kept_counted_and_never_predicted():
     X, Y = separable(60, 4)
     Y = sp.csr_array(sp.hstack([Y, sp.csr_array((60, 2))]))
-    with pytest.warns(LabelwoodWarning, match="2 of 6 labels have no point"):
+    with pytest.warns(LabelwoodWarning, match="2 of 6 labels have no sample"):
         model = OneVsRestSVM().fit(X, Y)
     top = model.predict_topk(X, k=6)
     assert top.labels.max() == 3
@@ -229,7 +229,7 @@ def test_a_model_of_one_class_a_point_takes_no_new_labels():
 def test_a_label_trained_again_without_points_is_never_predicted():
     X, Y = separable(100, 3)
     model = OneVsRestSVM(random_state=0).fit(X, Y)
-    with pytest.warns(LabelwoodWarning, match="1 of 1 labels have no point"):
+    with pytest.warns(LabelwoodWarning, match="1 of 1 labels have no sample"):
         model.partial_labels(X, np.zeros((100, 1)), [1])
     assert np.isnan(model.intercept_[1])
     assert model.objective_[1] == 0
@@ -337,5 +337,5 @@ def test_new_labels_may_come_as_lists_of_names():
     as_columns = OneVsRestSVM(random_state=0).fit(X, names)
     as_columns.partial_labels(X, [[1], [0], [1]], ["owl"])
     assert (as_lists.coef_ != as_columns.coef_).nnz == 0
-    with pytest.raises(DataError, match="Point 1 has the unknown label 'cow'"):
+    with pytest.raises(DataError, match="Sample 1 has the unknown label 'cow'"):
         as_lists.partial_labels(X, [["owl"], ["cow"], []], ["owl"])

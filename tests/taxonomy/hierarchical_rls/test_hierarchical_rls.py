@@ -364,7 +364,7 @@ def test_nodes_without_examples_are_listed_and_never_predicted():
     never = Y.toarray()
     never[:, NAMES.index("a1x")] = 0
     never[:, [NAMES.index("b"), NAMES.index("b1")]] = 0
-    with pytest.warns(LabelwoodWarning, match="3 of 7 labels have no point"):
+    with pytest.warns(LabelwoodWarning, match="3 of 7 labels have no sample"):
         whole = HierarchicalRLSClassifier(FOREST).fit(X, sp.csr_array(never))
     stream = HierarchicalRLSClassifier(FOREST).partial_fit(X, sp.csr_array(never))
     for model in (whole, stream):
@@ -412,10 +412,10 @@ def test_a_label_set_against_the_taxonomy_is_refused_or_closed():
 
 def test_an_unknown_label_is_refused():
     X, Y = labelled_forest(2, 8)
-    with pytest.raises(DataError, match="Point 1 has the unknown label 'zebra'"):
+    with pytest.raises(DataError, match="Sample 1 has the unknown label 'zebra'"):
         HierarchicalRLSClassifier(FOREST).fit(X, [["a"], ["zebra"]])
     model = HierarchicalRLSClassifier().partial_fit(X, [["a"], ["b"]])
-    with pytest.raises(DataError, match="Point 0 has the unknown label 'c'"):
+    with pytest.raises(DataError, match="Sample 0 has the unknown label 'c'"):
         model.partial_fit(X, [["c"], []])
     with pytest.raises(DataError, match="Y has 3 columns and the taxonomy 7 nodes"):
         HierarchicalRLSClassifier(FOREST).fit(X, Y[:, :3])

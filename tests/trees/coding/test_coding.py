@@ -238,7 +238,7 @@ def test_points_without_labels_are_a_label_set_like_any_other(kind):
 
 def test_no_label_at_all_predicts_none(kind):
     X = random_csr(10, 4, 0.5)
-    with pytest.warns(LabelwoodWarning, match="3 of 3 labels have no point"):
+    with pytest.warns(LabelwoodWarning, match="3 of 3 labels have no sample"):
         model = kind(random_state=0).fit(X, sp.csr_array((10, 3), dtype=np.float32))
     assert (model.n_leaves_, model.entropy_, model.mean_decisions_) == (1, 0, 0)
     assert model.predict(X).nnz == 0
@@ -379,7 +379,7 @@ PUBLISHED = {
 
 
 @pytest.mark.shared
-@pytest.mark.filterwarnings("ignore:.*labels have no point")
+@pytest.mark.filterwarnings("ignore:.*labels have no sample")
 @pytest.mark.parametrize("name", ["cal500", "corel5k"])
 def test_ten_fold_f1_is_at_least_the_published_one(kind, name, shared_data):
     parts = [load_dataset(file) for file in sorted((shared_data / name).glob("*.txt.xz"))]

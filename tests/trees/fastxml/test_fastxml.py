@@ -306,7 +306,7 @@ def alike(n=40, d=6):
     ],
     ids=["same points", "no features", "same labels", "no labels"],
 )
-@pytest.mark.filterwarnings("ignore:.*have no point")
+@pytest.mark.filterwarnings("ignore:.*have no sample")
 def test_points_that_nothing_separates_share_one_leaf(X, Y):
     model = forest(X, Y)
     assert model.n_leaves_.tolist() == [1, 1, 1, 1]
@@ -337,7 +337,7 @@ def test_one_label_splits_those_that_have_it_from_those_that_do_not():
 def test_a_label_without_points_is_never_predicted():
     X, Y = separable(60, 4)
     Y = sp.csr_array(sp.hstack([Y, sp.csr_array((60, 2))]))
-    with pytest.warns(LabelwoodWarning, match="2 of 6 labels have no point"):
+    with pytest.warns(LabelwoodWarning, match="2 of 6 labels have no sample"):
         model = forest(X, Y)
     assert model.predict_topk(X, k=6).labels.max() == 3
 

@@ -195,7 +195,7 @@ def test_bad_propensities_of_labels_are_refused(kind, propensities, message):
 def test_bad_propensities_of_points_and_labels_are_refused(change, message):
     X, Y = random_csr(60, 30), sp.csr_array(np.tile([1.0, 0, 1] + [0.0] * 9, (60, 1)))
     with (
-        pytest.warns(LabelwoodWarning, match="10 of 12 labels have no point"),
+        pytest.warns(LabelwoodWarning, match="10 of 12 labels have no sample"),
         pytest.raises(DataError, match=message),
     ):
         fitted(PfastXMLClassifier, X, Y, propensities=change(Y.copy()))
@@ -320,7 +320,7 @@ def test_one_class_a_point_is_the_best_after_ranking_again(n_classes):
 def test_a_label_without_points_is_told_of_once_and_never_predicted(kind):
     X, Y = separable(60, 4)
     Y = sp.csr_array(sp.hstack([Y, sp.csr_array((60, 2))]))
-    with pytest.warns(LabelwoodWarning, match="2 of 6 labels have no point") as told:
+    with pytest.warns(LabelwoodWarning, match="2 of 6 labels have no sample") as told:
         model = fitted(kind, X, Y)
     assert len(told) == 1
     assert model.predict_topk(X, k=6).labels.max() == 3
@@ -412,7 +412,7 @@ def test_propensities_of_points_must_fit_the_points_of_added_trees():
 def test_trees_cannot_bring_labels_that_have_no_centre():
     X, Y = noisy()
     some = np.flatnonzero(Y[:, [11]].toarray().ravel() == 0)
-    with pytest.warns(LabelwoodWarning, match="1 of 12 labels have no point"):
+    with pytest.warns(LabelwoodWarning, match="1 of 12 labels have no sample"):
         model = fitted(PfastreXMLClassifier, X[some], Y[some])
     with pytest.raises(DataError, match="Label 11 had no point in fit: fit again"):
         model.add_trees(X, Y, 1)
@@ -532,7 +532,7 @@ def test_rows_are_scored_in_blocks_as_they_are_all_at_once(monkeypatch):
     assert np.array_equal(model.decision_function(X).toarray(), scores.toarray())
 
 
-@pytest.mark.filterwarnings("ignore:1 of 13 labels have no point")
+@pytest.mark.filterwarnings("ignore:1 of 13 labels have no sample")
 def test_estimated_propensities_too_small_to_divide_by_are_refused_at_once():
     X, Y = noisy()
     Y = sp.csr_array(sp.hstack([Y, sp.csr_array((200, 1))]))

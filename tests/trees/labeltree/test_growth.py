@@ -125,7 +125,7 @@ def test_new_labels_can_be_given_as_lists_of_names():
     )
     assert fitted_bytes(by_name) == fitted_bytes(by_column)
     assert by_name.classes_.tolist() == by_column.classes_.tolist()
-    with pytest.raises(DataError, match="Point 0 has the unknown label 'other'"):
+    with pytest.raises(DataError, match="Sample 0 has the unknown label 'other'"):
         by_name.add_labels(X, [["other"]] * 100, ["another"])
 
 
@@ -177,7 +177,7 @@ def test_a_new_label_without_points_is_counted_and_never_predicted():
     X, Y = separable(60, 4)
     model = LabelTreeClassifier(random_state=0).fit(X, Y[:, :3])
     both = sp.csr_array(sp.hstack([Y[:, [3]], sp.csr_array((60, 1))]))
-    with pytest.warns(LabelwoodWarning, match="1 of 2 labels have no point"):
+    with pytest.warns(LabelwoodWarning, match="1 of 2 labels have no sample"):
         model.add_labels(X, both, [3, 4])
     assert model.classes_.tolist() == [0, 1, 2, 3, 4]
     assert set(model.predict_topk(X, 5).labels.ravel()) == {-1, 0, 1, 2, 3}
@@ -235,7 +235,7 @@ def test_a_model_of_one_class_a_point_takes_no_new_labels():
 
 def test_a_model_without_a_tree_takes_no_new_labels():
     X, _ = separable(30, 2)
-    with pytest.warns(LabelwoodWarning, match="2 of 2 labels have no point"):
+    with pytest.warns(LabelwoodWarning, match="2 of 2 labels have no sample"):
         model = LabelTreeClassifier(random_state=0).fit(X, sp.csr_array((30, 2)))
     with pytest.raises(
         DataError, match="A model without a tree cannot take labels in; fit it anew"

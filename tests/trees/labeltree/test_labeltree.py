@@ -152,7 +152,7 @@ def test_propensities_raise_the_propensity_scored_precision():
     made = synthetic(3000, 2000, 300, n_test=2000, drop_labels=True)
     p = metrics.propensity(made.train.Y)
     options = {**DEEP, "C": 0.3, "max_leaf": 16, "branching": 8}
-    with pytest.warns(LabelwoodWarning, match="have no point"):
+    with pytest.warns(LabelwoodWarning, match="have no sample"):
         plain, weighted = (
             LabelTreeClassifier(**options, propensity=how).fit(made.train.X, made.train.Y)
             for how in (None, "estimate")
@@ -267,7 +267,7 @@ def test_running_out_of_passes_is_said():
 def test_labels_without_points_are_counted_and_never_predicted():
     X, Y = separable(60, 4)
     Y = sp.csr_array(sp.hstack([Y, sp.csr_array((60, 2))]))
-    with pytest.warns(LabelwoodWarning, match="2 of 6 labels have no point"):
+    with pytest.warns(LabelwoodWarning, match="2 of 6 labels have no sample"):
         model = LabelTreeClassifier(random_state=0).fit(X, Y)
     top = model.predict_topk(X, k=6)
     assert top.labels.max() == 3
@@ -370,7 +370,7 @@ def test_its_kernels_compile_without_a_warning(tmp_path):
 def test_one_tree_tags_european_law_better_than_the_peers(shared_data):
     folder = shared_data / "eurlex57k"
     train, test = (load_dataset(folder / f"{part}.txt.xz") for part in ("train", "test"))
-    with pytest.warns(LabelwoodWarning, match="163 of 4271 labels have no point"):
+    with pytest.warns(LabelwoodWarning, match="163 of 4271 labels have no sample"):
         model = LabelTreeClassifier(random_state=0, n_jobs=2).fit(train.X, train.Y)
     top = model.predict_topk(test.X, 5)
     at_1, at_3, at_5 = (metrics.precision_at_k(test.Y, top, k) for k in (1, 3, 5))

@@ -32,13 +32,13 @@ _BLOCK = 8192  # rows of one random stream: another size makes other data
 _BYTES_PER_DRAW = 40
 
 _CONSTRAINTS: Constraints = {
-    "n_points": Integer(low=3),
+    "n_samples": Integer(low=3),
     "n_features": Integer(low=1),
     "n_labels": Integer(low=1),
     "n_test": (Integer(low=0), None),
-    "labels_per_point": Real(low=1),
+    "labels_per_sample": Real(low=1),
     "label_power": Real(low=0),
-    "nonzeros_per_point": Real(above=0),
+    "nonzeros_per_sample": Real(above=0),
     "signal": Real(low=0, high=1),
     "drop_labels": Boolean(),
     "a": Real(low=0),
@@ -55,11 +55,11 @@ class Synthetic:
     Attributes
     ----------
     train, test : Dataset
-        Points with the labels that were observed.
+        Samples with the labels that were observed.
     train_complete, test_complete : csr_array
-        All labels that the points really have.
+        All labels that the samples really have.
     propensity : float64 array of shape (n_labels,)
-        The probability with which a label that a point has is observed; ones when no
+        The probability with which a label that a sample has is observed; ones when no
         labels were dropped.
     """
 
@@ -71,14 +71,14 @@ class Synthetic:
 
 
 def synthetic(
-    n_points: int,
+    n_samples: int,
     n_features: int,
     n_labels: int,
     *,
     n_test: int | None = None,
-    labels_per_point: float = 4.0,
+    labels_per_sample: float = 4.0,
     label_power: float = 1.0,
-    nonzeros_per_point: float = 60.0,
+    nonzeros_per_sample: float = 60.0,
     signal: float = 0.2,
     drop_labels: bool = False,
     a: float = 0.55,
@@ -89,27 +89,27 @@ def synthetic(
     """Make sparse multi-label data with power-law label and word frequencies.
 
     Every label has a dozen typical words, drawn at random, so that labels share words.
-    A point draws its labels from a power law, and its words partly from the words of its
+    A sample draws its labels from a power law, and its words partly from the words of its
     labels and partly from a power law over all words. Features are the TF-IDF values of
     the words, in rows of length one. The cost follows the number of non-zeros.
 
     Parameters
     ----------
-    n_points, n_features, n_labels : int
+    n_samples, n_features, n_labels : int
         The size of the training part.
     n_test : int or None
-        Points of the test part; None for a quarter of `n_points`.
-    labels_per_point, nonzeros_per_point : float
-        How many draws a point makes on average; draws of the same label or word count
+        Samples of the test part; None for a quarter of `n_samples`.
+    labels_per_sample, nonzeros_per_sample : float
+        How many draws a sample makes on average; draws of the same label or word count
         once, so the means of the result are a little lower.
     label_power : float
         How steeply label frequencies fall: like (rank + 10)^−label_power.
     signal : float
-        The share of words that come from the point's labels.
+        The share of words that come from the sample's labels.
     drop_labels : bool
-        Whether to hide labels: one that a point has is observed with the probability
-        p = 1/(1 + C (N + b)^−a), where N is its number of training points and
-        C = (ln n_points − 1)(b + 1)^a.
+        Whether to hide labels: one that a sample has is observed with the probability
+        p = 1/(1 + C (N + b)^−a), where N is its number of training samples and
+        C = (ln n_samples − 1)(b + 1)^a.
     a, b : float
         The parameters of that propensity.
     random_state : int, generator or None
@@ -127,37 +127,39 @@ def synthetic(
     """
     for name, value in dict(locals()).items():
         check_parameter("synthetic", name, value, _CONSTRAINTS[name])
-    n_test = n_points // 4 if n_test is None else n_test
-    n = n_points + n_test
+    n_test = n_samples // 4 if n_test is None else n_test
+    n = n_samples + n_test
     require_memory(
-        int(n * (nonzeros_per_point + labels_per_point) * _BYTES_PER_DRAW),
-        f"synthetic data of {n:,} points",
-        "lower n_points or nonzeros_per_point",
+        int(n * (nonzeros_per_sample + labels_per_sample) * _BYTES_PER_DRAW),
+        f"synthetic data of {n:,} samples",
+        "lower n_samples or nonzeros_per_sample",
     )
-    model_seed, points_seed, drop_seed = seed_sequence(random_state).spawn(3)
+    model_seed, samples_seed, drop_seed = seed_sequence(random_state).spawn(3)
     model = _Model.draw(model_seed, n_features, n_labels)
-    draw = partial(_draw_points, model, labels_per_point, label_power, nonzeros_per_point, signal)
+    draw = partial(
+        _draw_samples, model, labels_per_sample, label_power, nonzeros_per_sample, signal
+    )
     ranges = blocks(n, _BLOCK)
-    tasks = list(zip(ranges, points_seed.spawn(len(ranges)), strict=True))
+    tasks = list(zip(ranges, samples_seed.spawn(len(ranges)), strict=True))
     counts, labels = zip(*parallel(draw, tasks, n_jobs=n_jobs), strict=True)
-    X = _tfidf(sp.vstack(counts, format="csr"), n_points)
+    X = _tfidf(sp.vstack(counts, format="csr"), n_samples)
     complete = sp.vstack(labels, format="csr")
     observed, propensity = complete, np.ones(n_labels)
     if drop_labels:
-        frequency = np.bincount(complete[:n_points].indices, minlength=n_labels)
-        propensity = label_propensity(frequency, n_points, a, b)
+        frequency = np.bincount(complete[:n_samples].indices, minlength=n_labels)
+        propensity = label_propensity(frequency, n_samples, a, b)
         observed = _drop(complete, propensity, drop_seed)
     return Synthetic(
-        Dataset(X[:n_points], observed[:n_points], description="synthetic"),
-        Dataset(X[n_points:], observed[n_points:], description="synthetic"),
-        complete[:n_points],
-        complete[n_points:],
+        Dataset(X[:n_samples], observed[:n_samples], description="synthetic"),
+        Dataset(X[n_samples:], observed[n_samples:], description="synthetic"),
+        complete[:n_samples],
+        complete[n_samples:],
         propensity,
     )
 
 
 class _Model(NamedTuple):
-    """What all points have in common."""
+    """What all samples have in common."""
 
     words: NDArray[np.int32]  # the typical words of each label, the most typical first
     label_of_rank: NDArray[np.int32]
@@ -173,23 +175,23 @@ class _Model(NamedTuple):
         )
 
 
-def _draw_points(
+def _draw_samples(
     model: _Model,
-    labels_per_point: float,
+    labels_per_sample: float,
     label_power: float,
-    nonzeros_per_point: float,
+    nonzeros_per_sample: float,
     signal: float,
     task: tuple[range, np.random.SeedSequence],
 ) -> tuple[CSR, CSR]:
-    """Word counts and labels of a block of points."""
+    """Word counts and labels of a block of samples."""
     rows, seed = task
     rng = np.random.default_rng(seed)
     n_labels, n_features = model.label_of_rank.size, model.feature_of_rank.size
-    n_drawn = 1 + rng.poisson(labels_per_point - 1, len(rows))
+    n_drawn = 1 + rng.poisson(labels_per_sample - 1, len(rows))
     starts = np.concatenate([[0], np.cumsum(n_drawn)])
     labels = model.label_of_rank[_ranks(rng.random(starts[-1]), n_labels, label_power)]
 
-    ends = np.concatenate([[0], np.cumsum(rng.poisson(nonzeros_per_point, len(rows)))])
+    ends = np.concatenate([[0], np.cumsum(rng.poisson(nonzeros_per_sample, len(rows)))])
     words = model.feature_of_rank[_ranks(rng.random(ends[-1]), n_features, 1.0)]
     telling = np.flatnonzero(rng.random(words.size) < signal)
     row = np.repeat(np.arange(len(rows)), np.diff(ends))[telling]
@@ -220,10 +222,10 @@ def _counted(columns: NDArray[np.int32], indptr: NDArray[np.int64], width: int) 
     return matrix
 
 
-def _tfidf(counts: CSR, n_points: int) -> CSR:
-    """Counts as (1 + log count)(1 + log((1 + n)/(1 + df))), df being that of the first points."""
-    frequency = np.bincount(counts[:n_points].indices, minlength=counts.shape[1])
-    idf = 1 + np.log((1 + n_points) / (1 + frequency)).astype(np.float32)
+def _tfidf(counts: CSR, n_samples: int) -> CSR:
+    """Counts as (1 + log count)(1 + log((1 + n)/(1 + df))), df being that of the first samples."""
+    frequency = np.bincount(counts[:n_samples].indices, minlength=counts.shape[1])
+    idf = 1 + np.log((1 + n_samples) / (1 + frequency)).astype(np.float32)
     np.log(counts.data, out=counts.data)
     counts.data += 1
     counts.data *= idf[counts.indices]

@@ -25,8 +25,8 @@ def stratified_folds(
 
     Parameters
     ----------
-    Y : labels of n points
-        A CSR indicator, a list of label lists, or one class for each point.
+    Y : labels of n samples
+        A CSR indicator, a list of label lists, or one class for each sample.
     n_folds : int
         The number of folds, 2…n; their sizes differ by at most one.
     random_state : int, generator or None
@@ -47,7 +47,7 @@ def stratified_folds(
     indicator = encode_labels(Y).Y
     n = indicator.shape[0]
     if n < n_folds:
-        raise DataError(f"{n} points cannot be split into {n_folds} folds.")
+        raise DataError(f"{n} samples cannot be split into {n_folds} folds.")
     sizes = np.full(n_folds, n // n_folds, dtype=np.int64)
     sizes[: n % n_folds] += 1
     return _assign(indicator, np.full(n_folds, 1 / n_folds), sizes, random_state)
@@ -62,10 +62,10 @@ def stratified_split(
 
     Parameters
     ----------
-    Y : labels of n points
+    Y : labels of n samples
         As for `stratified_folds`.
     test_size : float
-        The share of the points in the test part, rounded to at least one point and at
+        The share of the samples in the test part, rounded to at least one sample and at
         most all but one.
     random_state : int, generator or None
         The seed.
@@ -85,7 +85,7 @@ def stratified_split(
     indicator = encode_labels(Y).Y
     n = indicator.shape[0]
     if n < 2:
-        raise DataError(f"At least 2 points are needed for a split. Got {n}.")
+        raise DataError(f"At least 2 samples are needed for a split. Got {n}.")
     n_test = min(max(round(n * test_size), 1), n - 1)
     sizes = np.array([n - n_test, n_test], dtype=np.int64)
     in_test = _assign(indicator, sizes / n, sizes, random_state) == 1

@@ -7,7 +7,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from labelwood.core.contract import FittedAttributes
 from labelwood.core.estimator import LabelEstimator
-from labelwood.core.labels import labels_with_points
+from labelwood.core.labels import labels_with_samples
 from labelwood.core.params import Constraints, check_parameters
 from labelwood.core.types import CSR, DoubleArray
 from labelwood.errors import DataError
@@ -132,7 +132,7 @@ norm_, transduction_, n_iter_, stop_reason_ :
         samples, Y = self._begin_fit(X, y)
         check_two_classes(Y, self.multilabel_)
         self.label_has_samples_ = np.zeros(Y.shape[1], dtype=bool)
-        self.label_has_samples_[labels_with_points(Y)] = True
+        self.label_has_samples_[labels_with_samples(Y)] = True
         self._solve(samples, Targets(Y, gain=2.0, shift=-1.0), X_unlabeled)
         return self
 

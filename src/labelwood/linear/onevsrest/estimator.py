@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from labelwood.core.contract import FittedAttributes
 from labelwood.core.estimator import LabelEstimator
-from labelwood.core.labels import labels_with_points
+from labelwood.core.labels import labels_with_samples
 from labelwood.core.memory import require_memory
 from labelwood.core.params import (
     N_JOBS,
@@ -180,7 +180,7 @@ class OneVsRestSVM(LabelEstimator):
         matrix, Y = self._begin_fit(X, y)
         if self.calibrate:
             self._calibrate(matrix, Y)
-        blocks = self._train(matrix, Y, labels_with_points(Y))
+        blocks = self._train(matrix, Y, labels_with_samples(Y))
         self._start_anew()
         self._take_in(blocks)
         return self
@@ -206,7 +206,7 @@ class OneVsRestSVM(LabelEstimator):
         matrix = self._check_X(X)
         check_parameters(self, self._constraints)
         columns = self._check_new_columns(Y, labels, matrix.shape[0])
-        blocks = self._train(matrix, columns, labels_with_points(columns))
+        blocks = self._train(matrix, columns, labels_with_samples(columns))
         places = self._place_labels(labels)
         self._forget(places)
         self._take_in([block._replace(labels=places[block.labels]) for block in blocks])

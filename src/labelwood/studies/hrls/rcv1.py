@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from labelwood.errors import LabelwoodWarning
-from labelwood.studies._datasets import QUICK_POINTS, read_split, split_files
+from labelwood.studies._datasets import QUICK_SAMPLES, read_split, split_files
 from labelwood.studies._measure import timed
 from labelwood.studies._result import Row
 from labelwood.studies._study import Options, Study
@@ -90,7 +90,7 @@ def _read(options: Options) -> tuple["Dataset", "Dataset", "Taxonomy"]:
     train, test = read_split(DATA, options)
     tree = Taxonomy.from_file(options.file(f"{DATA}/hierarchy.txt"), columns="parent child")
     if options.quick:
-        train, test = (data.select(range(min(QUICK_POINTS, len(data)))) for data in (train, test))
+        train, test = (data.select(range(min(QUICK_SAMPLES, len(data)))) for data in (train, test))
     return train, test, tree.align([str(label) for label in range(train.n_labels)])
 
 

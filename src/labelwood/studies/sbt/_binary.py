@@ -28,7 +28,7 @@ ERROR_NOTE = (
     f"test sets, {MOST_POINTS:,} training points), ± standard deviation; rows of unit length."
 )
 _MEASURED = ("madelon",)  # columns of measurements, which need a common scale
-_QUICK_POINTS = 300
+_QUICK_SAMPLES = 300
 
 
 class Split(NamedTuple):
@@ -45,7 +45,7 @@ def read_splits(name: str, options: Options) -> list[Split]:
     import numpy as np
 
     rng = np.random.default_rng(options.seed)
-    n = _QUICK_POINTS if options.quick else MOST_POINTS
+    n = _QUICK_SAMPLES if options.quick else MOST_POINTS
     X, y = _read(name, 0, options)
     if len(FILES[name]) > 1:
         rows = rng.permutation(y.size)[:n]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from labelwood.core.contract import FittedAttributes, check_fitted_attributes
-from labelwood.core.labels import labels_with_points
+from labelwood.core.labels import labels_with_samples
 from labelwood.core.params import Constraints, Integer, OneOf, Real
 from labelwood.core.sparse import as_csr, csr_arrays, unit_rows
 from labelwood.core.types import CSR, DoubleArray, FloatArray
@@ -140,7 +140,7 @@ class HierarchicalRLSClassifier(HierarchicalClassifier):
         self._say_what_fit_ignores()
         with self._all_or_nothing():
             matrix, Y = self._begin(X, y, first=True)
-            labels_with_points(Y)
+            labels_with_samples(Y)
             self._solve_all(self._unit(matrix), Y)
         return self
 

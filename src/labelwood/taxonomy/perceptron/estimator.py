@@ -5,7 +5,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from labelwood.core.labels import labels_with_points
+from labelwood.core.labels import labels_with_samples
 from labelwood.core.params import Constraints, Integer
 from labelwood.core.types import DoubleArray
 from labelwood.data.taxonomy import Taxonomy
@@ -82,7 +82,7 @@ class HierarchicalPerceptron(HierarchicalClassifier):
         """Go through the rows of `X`, `n_epochs` times."""
         with self._all_or_nothing():
             matrix, Y = self._begin(X, y, first=True)
-            labels_with_points(Y)
+            labels_with_samples(Y)
             self._set_support(Support.empty(self.classes_.size, inverse=False))
             self._learn_all(self._unit(matrix), Y, self.n_epochs)
             self.n_positive_ = np.bincount(Y.indices, minlength=Y.shape[1]).astype(np.int64)

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from labelwood.core.contract import FittedAttributes
 from labelwood.core.estimator import LabelEstimator
-from labelwood.core.labels import labels_with_points
+from labelwood.core.labels import labels_with_samples
 from labelwood.core.params import N_JOBS, RANDOM_STATE, Boolean, Constraints, Integer, Real
 from labelwood.core.types import CSR, FloatArray, IndexArray, PointerArray
 from labelwood.trees.coding.arrays import CodingTree
@@ -162,7 +162,7 @@ class CodingTreeClassifier(LabelEstimator):
         from labelwood.trees.coding.label_sets import entropy, label_sets, merge_rare
 
         matrix, Y = self._begin_fit(X, y)
-        labels_with_points(Y)
+        labels_with_samples(Y)
         if self.calibrate:
             self._calibrate(matrix, Y)
         found = merge_rare(label_sets(Y), self.min_count)

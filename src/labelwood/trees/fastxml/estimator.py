@@ -9,7 +9,7 @@ from labelwood.core.estimator import LabelEstimator
 from labelwood.core.labels import (
     encode_labels,
     is_label_lists,
-    labels_with_points,
+    labels_with_samples,
     lists_to_indicator,
 )
 from labelwood.core.params import (
@@ -158,7 +158,7 @@ class FastXMLClassifier(LabelEstimator):
     def fit(self, X: object, y: object) -> Self:
         """Grow `n_trees` trees on the rows of `X`."""
         matrix, Y = self._begin_fit(X, y)
-        labels_with_points(Y)
+        labels_with_samples(Y)
         self._before_trees(matrix, Y)
         self._set_trees(*self._grow(matrix, Y, 0, self.n_trees))
         if self.calibrate:

@@ -3,11 +3,10 @@
 import numpy as np
 import scipy.sparse as sp
 
-from labelwood.core.propensity import Propensity
+from labelwood.core.propensity import Propensity, check_propensity
 from labelwood.core.sparse import checked_csr
 from labelwood.core.types import CSR, DoubleArray, PointerArray
 from labelwood.errors import DataError
-from labelwood.metrics.propensity import check_propensity
 
 _LEAST = 1e-9  # sums of inverse propensities stay far below the largest float32
 

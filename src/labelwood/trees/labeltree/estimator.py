@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from labelwood.core.contract import FittedAttributes
 from labelwood.core.estimator import LabelEstimator
-from labelwood.core.labels import labels_with_points
+from labelwood.core.labels import labels_with_samples
 from labelwood.core.params import (
     N_JOBS,
     RANDOM_STATE,
@@ -199,7 +199,7 @@ class LabelTreeClassifier(LabelEstimator):
         outcome = fit_trees(
             self._scaled(matrix),
             Y,
-            labels_with_points(Y),
+            labels_with_samples(Y),
             label_costs(self.C, self.propensity, Y, type(self).__name__),
             Settings.of(self),
             random_state=self.random_state,
@@ -240,7 +240,7 @@ class LabelTreeClassifier(LabelEstimator):
             raise DataError(f"{min(known)!r} is known already; only new labels can be added.")
         if not self.roots_.size and columns.nnz:
             raise DataError("A model without a tree cannot take labels in; fit it anew.")
-        used = labels_with_points(columns)
+        used = labels_with_samples(columns)
         costs = label_costs(self.C, self.propensity, columns, type(self).__name__)
         numbers = np.arange(len(labels), dtype=np.uint32) + np.uint32(self.classes_.size)
         if used.size:
