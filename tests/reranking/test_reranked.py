@@ -50,7 +50,7 @@ def noisy():
 )
 def test_the_best_candidates_are_sorted_by_the_weighted_sum(weight, base, log_q):
     X, Y = noisy()
-    model = RerankedClassifier(base, weight=weight, n_candidates=5).fit(X, Y)
+    model = RerankedClassifier(base, alpha=weight, n_candidates=5).fit(X, Y)
     first = clone(base).fit(X, Y).predict_topk(X, 5)
     second = TailClassifier().fit(X, Y).log_scores(X, first.labels)
     scores = weight * log_q(first.scores.astype(np.float64)) + (1 - weight) * second
@@ -69,14 +69,14 @@ def test_the_best_candidates_are_sorted_by_the_weighted_sum(weight, base, log_q)
 
 def test_equal_scores_go_to_the_smaller_label_first():
     X, Y = separable(60, 6)
-    model = RerankedClassifier(reranker=Fixed([0, 0, 1, 0, 1, 0]), weight=0).fit(X, Y)
+    model = RerankedClassifier(reranker=Fixed([0, 0, 1, 0, 1, 0]), alpha=0).fit(X, Y)
     assert model.predict_topk(X, 6).labels.tolist() == [[2, 4, 0, 1, 3, 5]] * 60
 
 
 def test_any_object_that_fits_and_scores_can_give_the_opinion():
     X, Y = separable(60, 4)
     opinion = Fixed([4, 3, 2, 1])
-    model = RerankedClassifier(PopularityClassifier(), reranker=opinion, weight=0.5).fit(X, Y)
+    model = RerankedClassifier(PopularityClassifier(), reranker=opinion, alpha=0.5).fit(X, Y)
     assert model.reranker_.shape == (60, 4)
     assert not hasattr(opinion, "shape")
     shares = Y.toarray().mean(axis=0)
@@ -88,9 +88,9 @@ def test_an_opinion_without_weight_does_not_count():
     X, Y = separable(60, 4)
     never = Fixed([-np.inf, 0, 0, 0])
     first = PopularityClassifier().fit(X, Y).predict_topk(X, 4)
-    alone = RerankedClassifier(PopularityClassifier(), reranker=never, weight=1).fit(X, Y)
+    alone = RerankedClassifier(PopularityClassifier(), reranker=never, alpha=1).fit(X, Y)
     np.testing.assert_array_equal(alone.predict_topk(X, 4).labels, first.labels)
-    both = RerankedClassifier(PopularityClassifier(), reranker=never, weight=0.9).fit(X, Y)
+    both = RerankedClassifier(PopularityClassifier(), reranker=never, alpha=0.9).fit(X, Y)
     assert both.predict_topk(X, 4).labels[0, 3] == -1
     assert 0 not in both.predict_topk(X, 4).labels
 
@@ -118,7 +118,7 @@ def test_labels_beyond_the_candidates_are_never_returned():
 def test_predict_gives_what_the_estimator_predicts():
     X, Y = noisy()
     alone = OneVsRestSVM(random_state=0).fit(X, Y)
-    predicted = RerankedClassifier(OneVsRestSVM(random_state=0), weight=0.1).fit(X, Y).predict(X)
+    predicted = RerankedClassifier(OneVsRestSVM(random_state=0), alpha=0.1).fit(X, Y).predict(X)
     assert predicted.nnz > 0
     np.testing.assert_array_equal(predicted.toarray(), alone.predict(X).toarray())
 
@@ -127,7 +127,7 @@ def test_predict_gives_what_the_estimator_predicts():
 def test_one_class_a_point_is_the_best_candidate(n_classes):
     X, _ = noisy()
     y = np.arange(150) % n_classes
-    model = RerankedClassifier(n_candidates=2, weight=0.5).fit(X, [f"class {c}" for c in y])
+    model = RerankedClassifier(n_candidates=2, alpha=0.5).fit(X, [f"class {c}" for c in y])
     best = model.predict_topk(X, 1)
     assert model.predict(X).tolist() == [name for (name,) in best.names()]
     scores = model.decision_function(X)
@@ -138,7 +138,7 @@ def test_one_class_a_point_is_the_best_candidate(n_classes):
 
 def test_scores_of_zero_are_scores():
     X, _ = noisy()
-    model = RerankedClassifier(reranker=Fixed([-1, 0, -1]), weight=0).fit(X, np.arange(150) % 3)
+    model = RerankedClassifier(reranker=Fixed([-1, 0, -1]), alpha=0).fit(X, np.arange(150) % 3)
     assert model.decision_function(X).tolist() == [[-1, 0, -1]] * 150
     assert model.predict(X).tolist() == [1] * 150
 
@@ -207,8 +207,8 @@ def test_parts_that_do_not_belong_together_are_refused(part):
         {"estimator": "svm"},
         {"reranker": TailClassifier},
         {"reranker": OneVsRestSVM()},
-        {"weight": 1.1},
-        {"weight": np.nan},
+        {"alpha": 1.1},
+        {"alpha": np.nan},
         {"n_candidates": 0},
     ],
 )

@@ -21,15 +21,15 @@ def unit(X):
     return rows / np.where(lengths > 0, lengths, 1)
 
 
-def log_chances(points, centres, gamma):
-    """log P of every point (rows) and centre (columns), from the formula."""
-    distances = ((points[:, None, :] - centres[None, :, :]) ** 2).sum(axis=2)
+def log_chances(points, centers, gamma):
+    """log P of every point (rows) and center (columns), from the formula."""
+    distances = ((points[:, None, :] - centers[None, :, :]) ** 2).sum(axis=2)
     return -np.logaddexp(0, gamma / 2 * distances)
 
 
-def likelihood(points, positive, centre, gamma, p=1.0):
+def likelihood(points, positive, center, gamma, p=1.0):
     """Eq. (43) with β of one, as it is printed."""
-    v = np.exp(gamma / 2 * ((points - centre) ** 2).sum(axis=1))
+    v = np.exp(gamma / 2 * ((points - center) ** 2).sum(axis=1))
     return np.log(np.where(positive, p / (1 + v), 1 - p / (1 + v))).sum()
 
 
@@ -41,12 +41,12 @@ def noisy(seed=0):
 
 
 @pytest.mark.parametrize("normalize", [True, False])
-@pytest.mark.parametrize("centre", ["mean", "mle"])
-def test_scores_are_the_formula(normalize, centre):
+@pytest.mark.parametrize("center", ["mean", "likelihood"])
+def test_scores_are_the_formula(normalize, center):
     X, Y = separable(80, 6)
-    model = TailClassifier(gamma=7, normalize=normalize, centre=centre).fit(X, Y)
+    model = TailClassifier(gamma=7, normalize=normalize, center=center).fit(X, Y)
     points = unit(X) if normalize else X.toarray().astype(np.float64)
-    expected = log_chances(points, model.centres_.toarray().astype(np.float64), gamma=7)
+    expected = log_chances(points, model.centers_.toarray().astype(np.float64), gamma=7)
     np.testing.assert_allclose(model.decision_function(X).toarray(), expected, atol=1e-5)
     asked = np.random.default_rng(0).integers(-1, 6, (80, 3))
     wanted = np.where(asked < 0, -np.inf, np.take_along_axis(expected, asked, axis=1))
@@ -58,7 +58,7 @@ def test_a_mean_centre_is_the_mean_of_the_labels_unit_points():
     model = TailClassifier().fit(X, Y)
     for label in range(6):
         mean = unit(X)[Y[:, [label]].toarray().ravel() > 0].mean(axis=0)
-        np.testing.assert_allclose(model.centres_.toarray()[label], mean, atol=1e-7)
+        np.testing.assert_allclose(model.centers_.toarray()[label], mean, atol=1e-7)
     assert model.stop_reason_ == "closed form"
     assert model.n_iter_.tolist() == [1] * 6
 
@@ -69,17 +69,17 @@ def test_the_likeliest_centre_is_that_of_a_general_optimiser(gamma, p):
     X, Y = noisy()
     points = unit(X)
     chances = np.full(4, p)
-    model = TailClassifier(gamma=gamma, centre="mle", propensity=chances, tol=1e-6).fit(X, Y)
+    model = TailClassifier(gamma=gamma, center="likelihood", propensity=chances, tol=1e-6).fit(X, Y)
     assert model.stop_reason_ == "tolerance met for every label"
     for label in range(4):
         positive = Y[:, [label]].toarray().ravel() > 0
         best = minimize(
-            lambda centre, positive: -likelihood(points, positive, centre, gamma, p),
+            lambda center, positive: -likelihood(points, positive, center, gamma, p),
             points[positive].mean(axis=0),
             args=(positive,),
             options={"gtol": 1e-6},
         )
-        np.testing.assert_allclose(model.centres_.toarray()[label], best.x, atol=2e-4)
+        np.testing.assert_allclose(model.centers_.toarray()[label], best.x, atol=2e-4)
 
 
 @pytest.mark.parametrize("p", [1.0, 0.6, 0.05])
@@ -87,12 +87,12 @@ def test_the_likeliest_centre_is_the_fixed_point_of_the_paper(p):
     X, Y = noisy()
     points, gamma = unit(X), 4
     chances = np.full(4, p)
-    model = TailClassifier(gamma=gamma, centre="mle", propensity=chances, tol=1e-6).fit(X, Y)
-    for label, centre in enumerate(model.centres_.toarray().astype(np.float64)):
+    model = TailClassifier(gamma=gamma, center="likelihood", propensity=chances, tol=1e-6).fit(X, Y)
+    for label, center in enumerate(model.centers_.toarray().astype(np.float64)):
         y = Y[:, [label]].toarray().ravel()
-        v = np.exp(gamma / 2 * ((points - centre) ** 2).sum(axis=1))
+        v = np.exp(gamma / 2 * ((points - center) ** 2).sum(axis=1))
         u = ((1 - y) / ((1 - y) * (1 + v) + p * (2 * y - 1)) - 1 / (1 + v)) * v  # eq. (45)
-        np.testing.assert_allclose(centre, u @ points / u.sum(), atol=1e-4)  # eq. (46)
+        np.testing.assert_allclose(center, u @ points / u.sum(), atol=1e-4)  # eq. (46)
 
 
 @given(st.integers(0, 10**6), st.sampled_from([0.01, 1, 5, 30]))
@@ -102,13 +102,16 @@ def test_every_step_raises_the_likelihood(seed, gamma):
     reached = []
     for model in [
         TailClassifier(gamma=gamma),
-        *(TailClassifier(gamma=gamma, centre="mle", max_iter=n, tol=1e-9) for n in (1, 2, 4, 60)),
+        *(
+            TailClassifier(gamma=gamma, center="likelihood", max_iter=n, tol=1e-9)
+            for n in (1, 2, 4, 60)
+        ),
     ]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            centres = model.fit(X, Y[:, :2]).centres_.toarray()
+            centers = model.fit(X, Y[:, :2]).centers_.toarray()
         y = Y.toarray() > 0
-        reached.append([likelihood(points, y[:, i], centres[i], gamma) for i in (0, 1)])
+        reached.append([likelihood(points, y[:, i], centers[i], gamma) for i in (0, 1)])
     slack = 1e-6 * np.abs(reached[0])  # of single precision
     assert np.all(np.diff(reached, axis=0) >= -slack)
 
@@ -116,22 +119,22 @@ def test_every_step_raises_the_likelihood(seed, gamma):
 def test_a_limit_that_is_met_is_said():
     X, Y = noisy()
     with pytest.warns(ConvergenceWarning, match="iteration limit for 4 labels; raise max_iter"):
-        model = TailClassifier(gamma=1, centre="mle", max_iter=2, tol=1e-8).fit(X, Y)
+        model = TailClassifier(gamma=1, center="likelihood", max_iter=2, tol=1e-8).fit(X, Y)
     assert model.stop_reason_.startswith("iteration limit for 4 labels")
     assert model.n_iter_.tolist() == [2] * 4
 
 
 def test_a_tolerance_beyond_rounding_is_not_called_met():
     X, Y = noisy()
-    model = TailClassifier(gamma=1, centre="mle", tol=1e-300, max_iter=10_000).fit(X, Y)
+    model = TailClassifier(gamma=1, center="likelihood", tol=1e-300, max_iter=10_000).fit(X, Y)
     assert model.stop_reason_.startswith("no step raises the likelihood of 4 labels any more")
 
 
 def test_features_that_cancel_in_the_mean_are_found_by_the_likelihood():
     X = sp.csr_array([[1.0, 1], [1, -1], [-1, 1], [-1, 0.9]])
     Y = np.array([[1], [1], [0], [0]]).repeat(2, axis=1)
-    mean = TailClassifier(gamma=1).fit(X, Y).centres_.toarray()
-    likeliest = TailClassifier(gamma=1, centre="mle").fit(X, Y).centres_.toarray()
+    mean = TailClassifier(gamma=1).fit(X, Y).centers_.toarray()
+    likeliest = TailClassifier(gamma=1, center="likelihood").fit(X, Y).centers_.toarray()
     assert mean[0, 1] == 0
     assert likeliest[0, 1] < -0.1
 
@@ -141,8 +144,8 @@ def test_threads_do_not_change_a_single_byte(monkeypatch):
     monkeypatch.setattr(tail, "_CELLS", 400)
     X, Y = random_csr(90, 40), random_labels(90, 40, per_point=30)
     asked = np.random.default_rng(1).integers(-1, 40, (90, 7), dtype=np.int32)
-    for centre in ("mean", "mle"):
-        one, two = (TailClassifier(n_jobs=n, gamma=3, centre=centre).fit(X, Y) for n in (1, 2))
+    for center in ("mean", "likelihood"):
+        one, two = (TailClassifier(n_jobs=n, gamma=3, center=center).fit(X, Y) for n in (1, 2))
         for name in TailClassifier._fitted:
             assert np.asarray(getattr(one, name)).tobytes() == (
                 np.asarray(getattr(two, name)).tobytes()
@@ -166,18 +169,18 @@ def test_blocks_of_work_do_not_show_in_the_scores(monkeypatch):
 
 def test_small_terms_are_dropped_on_request():
     X, Y = random_csr(200, 50), random_labels(200, 8)
-    full = TailClassifier().fit(X, Y).centres_.toarray()
+    full = TailClassifier().fit(X, Y).centers_.toarray()
     pruned = TailClassifier(prune_below=0.02).fit(X, Y)
-    np.testing.assert_array_equal(pruned.centres_.toarray(), np.where(full > 0.02, full, 0))
-    squares = (pruned.centres_.toarray().astype(np.float64) ** 2).sum(axis=1)
-    np.testing.assert_allclose(pruned.centre_squares_, squares)
+    np.testing.assert_array_equal(pruned.centers_.toarray(), np.where(full > 0.02, full, 0))
+    squares = (pruned.centers_.toarray().astype(np.float64) ** 2).sum(axis=1)
+    np.testing.assert_allclose(pruned.center_squares_, squares)
 
 
-def test_the_nearest_centres_come_first_and_the_smaller_label_among_equals():
+def test_the_nearest_centers_come_first_and_the_smaller_label_among_equals():
     X, Y = separable(80, 6)
     Y = sp.csr_array(sp.hstack([Y, Y[:, [2]]]))
     model = TailClassifier(gamma=2).fit(X, Y)
-    expected = log_chances(unit(X), model.centres_.toarray().astype(np.float64), gamma=2)
+    expected = log_chances(unit(X), model.centers_.toarray().astype(np.float64), gamma=2)
     top = model.predict_topk(X, 7)
     np.testing.assert_allclose(top.scores, -np.sort(-expected, axis=1), atol=1e-5)
     places = np.argsort(top.labels, axis=1)
@@ -194,26 +197,26 @@ def test_predict_gives_as_many_labels_as_a_point_has_on_average():
     assert np.all(predicted.data == 1)
 
 
-@pytest.mark.parametrize("centre", ["mean", "mle"])
-def test_a_label_without_points_is_kept_counted_and_never_predicted(centre):
+@pytest.mark.parametrize("center", ["mean", "likelihood"])
+def test_a_label_without_points_is_kept_counted_and_never_predicted(center):
     X, Y = separable(60, 4)
     Y = sp.csr_array(sp.hstack([sp.csr_array((60, 1)), Y]))
     with pytest.warns(LabelwoodWarning, match="1 of 5 labels have no sample"):
-        model = TailClassifier(centre=centre).fit(X, Y)
+        model = TailClassifier(center=center).fit(X, Y)
     assert set(model.predict_topk(X, 5).labels[:, :4].ravel()) == {1, 2, 3, 4}
     assert np.all(model.predict_topk(X, 5).labels[:, 4] == -1)
     assert np.all(model.log_scores(X, np.zeros((60, 1), dtype=int)) == -np.inf)
     assert model.n_iter_[0] == 0
 
 
-@pytest.mark.parametrize("centre", ["mean", "mle"])
-def test_points_without_labels_or_features_are_legal(centre):
+@pytest.mark.parametrize("center", ["mean", "likelihood"])
+def test_points_without_labels_or_features_are_legal(center):
     X, Y = separable(50, 3)
     X, Y = (sp.csr_array(sp.vstack([M, sp.csr_array((2, M.shape[1]))])) for M in (X, Y))
     empty = sp.csr_array(sp.vstack([sp.csr_array((51, 1)), np.ones((1, 1))]))
-    model = TailClassifier(centre=centre).fit(X, sp.csr_array(sp.hstack([Y, empty])))
+    model = TailClassifier(center=center).fit(X, sp.csr_array(sp.hstack([Y, empty])))
     scores = model.log_scores(X[[51]], [[3, 0]])[0]
-    assert scores[0] == pytest.approx(-np.log(2))  # the centre is the origin, and so is the point
+    assert scores[0] == pytest.approx(-np.log(2))  # the center is the origin, and so is the point
     assert scores[1] < scores[0]
 
 
@@ -252,7 +255,7 @@ def test_no_labels_asked_for_get_no_scores():
 
 @pytest.mark.parametrize(
     "options",
-    [{"gamma": 0}, {"gamma": 1e13}, {"centre": "median"}, {"prune_below": -1}, {"tol": 0}],
+    [{"gamma": 0}, {"gamma": 1e13}, {"center": "median"}, {"prune_below": -1}, {"tol": 0}],
 )
 def test_parameters_are_checked_by_name(options):
     X, Y = separable(20, 2)
@@ -265,7 +268,7 @@ def test_work_that_cannot_fit_into_memory_is_refused(monkeypatch):
     X, Y = separable(60, 4)
     model = TailClassifier().fit(X, Y)
     monkeypatch.setattr(memory, "available_memory", lambda: 100)
-    with pytest.raises(MemoryError, match=r"centres needs .* raise prune_below"):
+    with pytest.raises(MemoryError, match=r"centers needs .* raise prune_below"):
         TailClassifier().fit(X, Y)
     with pytest.raises(MemoryError, match=r"scores of 240 pairs .* use predict_topk"):
         model.decision_function(X)
@@ -275,33 +278,33 @@ def test_work_that_cannot_fit_into_memory_is_refused(monkeypatch):
 @pytest.mark.parametrize(
     ("name", "change"),
     [
-        ("centres_indptr_", lambda array: array[:-1]),
-        ("centres_indptr_", lambda array: array[::-1].copy()),
-        ("centres_indices_", lambda array: array + np.uint32(1000)),
-        ("centres_data_", lambda array: array[:-1]),
+        ("centers_indptr_", lambda array: array[:-1]),
+        ("centers_indptr_", lambda array: array[::-1].copy()),
+        ("centers_indices_", lambda array: array + np.uint32(1000)),
+        ("centers_data_", lambda array: array[:-1]),
     ],
 )
-def test_damaged_centres_are_refused(name, change):
+def test_damaged_centers_are_refused(name, change):
     X, Y = separable(20, 3)
     model = TailClassifier().fit(X, Y)
     setattr(model, name, change(getattr(model, name)))
-    with pytest.raises(DataError, match="the centres of the labels are inconsistent"):
+    with pytest.raises(DataError, match="the centers of the labels are inconsistent"):
         model._check_fitted()
 
 
 def test_estimated_propensities_are_those_of_the_metrics():
     X, Y = noisy()
     estimated, given = (
-        TailClassifier(gamma=1, centre="mle", propensity=p).fit(X, Y)
+        TailClassifier(gamma=1, center="likelihood", propensity=p).fit(X, Y)
         for p in ("estimate", metrics.propensity(Y))
     )
-    plain = TailClassifier(gamma=1, centre="mle").fit(X, Y)
-    np.testing.assert_array_equal(estimated.centres_data_, given.centres_data_)
-    assert not np.allclose(plain.centres_.toarray(), given.centres_.toarray(), atol=1e-3)
+    plain = TailClassifier(gamma=1, center="likelihood").fit(X, Y)
+    np.testing.assert_array_equal(estimated.centers_data_, given.centers_data_)
+    assert not np.allclose(plain.centers_.toarray(), given.centers_.toarray(), atol=1e-3)
 
 
 @pytest.mark.parametrize("bad", [np.ones(3), np.array([1, 0.5, 0, 1]), np.array([1, 2.0, 1, 1])])
 def test_bad_propensities_are_refused(bad):
     X, Y = noisy()
     with pytest.raises(ParameterError, match="'propensity' parameter of TailClassifier must hold"):
-        TailClassifier(centre="mle", propensity=bad).fit(X, Y)
+        TailClassifier(center="likelihood", propensity=bad).fit(X, Y)

@@ -1,4 +1,8 @@
-"""Products of points and centres, and centres of maximum likelihood."""
+"""Dot products of samples and centers, and centers of maximum likelihood.
+
+The likelihood and its gradient are those of Jain, Prabhu & Varma 2016, supplement, eq. (43)–(46);
+it is maximized by nonlinear conjugate gradients (Polak–Ribière) with a backtracking line search.
+"""
 
 from typing import NamedTuple
 
@@ -9,9 +13,11 @@ from labelwood.core.kernel import kernel
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import DoubleArray, FloatArray, IndexArray, PointerArray
 
-_NEGLIGIBLE = 0.01  # share of the tolerance by which all left-out points may bend a gradient
-_ENOUGH = 1e-4  # share of the slope's promise that a step must keep
-_HALVINGS = 50
+# Samples with tiny residuals are left out of the gradient, so that it stays sparse; all of them
+# together may change its length by at most this share of the tolerance.
+_NEGLIGIBLE = 0.01
+_ARMIJO = 1e-4  # share of the first-order gain that a step must reach, the usual constant
+_MAX_BACKTRACKS = 50
 
 
 @kernel
@@ -19,22 +25,26 @@ def pair_products(
     X: CSRArrays,
     rows: PointerArray,
     labels: NDArray[np.int32],
-    centres: CSRArrays,
+    centers: CSRArrays,
     dense: FloatArray,
 ) -> DoubleArray:
-    """x_i · μ_l of each pair (i, l); pairs of a label stand together, and `dense` holds zeros."""
+    """x_i · μ_l of each pair (i, l).
+
+    Pairs of the same label must be next to each other: its center is scattered into `dense`, which
+    must hold zeros, once for all of them.
+    """
     products = np.empty(rows.size)
     present = np.int32(-1)
     first, end = np.uint64(0), np.uint64(0)
     for k in range(rows.size):
         if labels[k] != present:
             for p in range(first, end):
-                dense[centres.indices[p]] = 0
+                dense[centers.indices[p]] = 0
             present = labels[k]
-            first = np.uint64(centres.indptr[present])
-            end = np.uint64(centres.indptr[present + 1])
+            first = np.uint64(centers.indptr[present])
+            end = np.uint64(centers.indptr[present + 1])
             for p in range(first, end):
-                dense[centres.indices[p]] = centres.data[p]
+                dense[centers.indices[p]] = centers.data[p]
         total = 0.0
         for p in range(np.uint64(X.indptr[rows[k]]), np.uint64(X.indptr[rows[k] + 1])):
             total += np.float64(X.data[p]) * dense[X.indices[p]]
@@ -42,48 +52,50 @@ def pair_products(
     return products
 
 
-class Points(NamedTuple):
-    """The training points by rows and by columns, and their squared lengths."""
+class Samples(NamedTuple):
+    """The training samples by rows and by columns, and their squared norms."""
 
     rows: CSRArrays
     columns: CSRArrays
     squares: DoubleArray
 
 
-class Room(NamedTuple):
-    """Where one label at a time is worked on; all zeros (False) before and after.
+class Workspace(NamedTuple):
+    """Arrays for one label at a time; all zeros (False) before and after.
 
-    The first four have a place for each feature, and only the features that are listed in
-    `support` (and marked in `seen`) are not zero; the others have a place for each point.
+    The first four have an entry for each feature, and only features that are listed in `support`
+    (and marked in `in_support`) are not zero; the arrays after `in_support` have an entry for each
+    sample. `previous` is the gradient of the last iteration, `curvatures` are second derivatives
+    by the exponent.
     """
 
-    centre: DoubleArray
+    center: DoubleArray
+    previous: DoubleArray
     gradient: DoubleArray
-    fresh: DoubleArray
     direction: DoubleArray
     support: IndexArray
-    seen: NDArray[np.bool_]
+    in_support: NDArray[np.bool_]
     positive: NDArray[np.bool_]
     products: DoubleArray
-    along: DoubleArray
+    direction_products: DoubleArray
     residuals: DoubleArray
-    bends: DoubleArray
+    curvatures: DoubleArray
 
 
 @kernel
-def _empty_room(n_features: int, n_points: int) -> Room:
-    return Room(
+def _allocate_workspace(n_features: int, n_samples: int) -> Workspace:
+    return Workspace(
         np.zeros(n_features),
         np.zeros(n_features),
         np.zeros(n_features),
         np.zeros(n_features),
         np.zeros(n_features, dtype=np.uint32),
         np.zeros(n_features, dtype=np.bool_),
-        np.zeros(n_points, dtype=np.bool_),
-        np.zeros(n_points),
-        np.zeros(n_points),
-        np.zeros(n_points),
-        np.zeros(n_points),
+        np.zeros(n_samples, dtype=np.bool_),
+        np.zeros(n_samples),
+        np.zeros(n_samples),
+        np.zeros(n_samples),
+        np.zeros(n_samples),
     )
 
 
@@ -91,7 +103,7 @@ def _empty_room(n_features: int, n_points: int) -> Room:
 def _project(
     columns: CSRArrays, support: IndexArray, vector: DoubleArray, out: DoubleArray
 ) -> None:
-    """x_i · vector of every point; only the postings of the vector's features are touched."""
+    """x_i · vector of every sample; only the postings of the vector's features are read."""
     out[:] = 0
     for feature in support:
         value = vector[feature]
@@ -102,97 +114,103 @@ def _project(
 
 @kernel
 def _likelihood(
-    squares: DoubleArray, room: Room, half_gamma: float, missed: float, step: float, square: float
+    squares: DoubleArray,
+    workspace: Workspace,
+    half_gamma: float,
+    missed: float,
+    step: float,
+    square: float,
 ) -> float:
     """Eq. (43) with β = 1 and 1 − p = `missed`, but for the constant Σ y log p.
 
-    It is that of centre + step · direction, whose squared length is `square`.
+    It is evaluated at center + step · direction, whose squared norm is `square`.
     """
     total = 0.0
     for i in range(squares.size):
-        product = room.products[i] + step * room.along[i]
+        product = workspace.products[i] + step * workspace.direction_products[i]
         q = max(half_gamma * (squares[i] - 2 * product + square), 0.0)
         near = np.exp(-q)
-        total -= np.log1p(near) + (q if room.positive[i] else -np.log1p(missed * near))
+        total -= np.log1p(near) + (q if workspace.positive[i] else -np.log1p(missed * near))
     return total
 
 
 @kernel
 def _residuals(
-    squares: DoubleArray, room: Room, half_gamma: float, missed: float, square: float
+    squares: DoubleArray, workspace: Workspace, half_gamma: float, missed: float, square: float
 ) -> float:
     """The weights −u of eq. (45), which are y_i − P(x_i) for p = 1, and their sum.
 
-    `bends` gets their derivatives by the exponent γ/2 ‖x_i − μ‖².
+    `curvatures` gets their derivatives by the exponent γ/2 ‖x_i − μ‖².
     """
     total = 0.0
     for i in range(squares.size):
-        q = max(half_gamma * (squares[i] - 2 * room.products[i] + square), 0.0)
+        q = max(half_gamma * (squares[i] - 2 * workspace.products[i] + square), 0.0)
         near = np.exp(-q)
         far = 1 / (1 + near)
-        room.residuals[i] = far
-        room.bends[i] = far * (1 - far)
-        if not room.positive[i]:
-            unsaid = 1 / (1 + missed * near)
-            room.residuals[i] -= unsaid
-            room.bends[i] -= unsaid * (1 - unsaid)
-        total += room.residuals[i]
+        workspace.residuals[i] = far
+        workspace.curvatures[i] = far * (1 - far)
+        if not workspace.positive[i]:
+            unrecorded = 1 / (1 + missed * near)
+            workspace.residuals[i] -= unrecorded
+            workspace.curvatures[i] -= unrecorded * (1 - unrecorded)
+        total += workspace.residuals[i]
     return total
 
 
 @kernel
-def _gradient(points: Points, room: Room, size: int, total: float, least: float) -> int:
-    """−Σ u_i (x_i − μ), eq. (44) over γ, into `fresh`; the support may grow.
+def _gradient(samples: Samples, workspace: Workspace, size: int, total: float, least: float) -> int:
+    """−Σ u_i (x_i − μ), eq. (44) over γ, into `gradient`; the support may grow.
 
-    Points that add at most `least` are left out, or every feature would join the support.
+    Samples that add at most `least` are left out, or every feature would join the support.
     """
-    X = points.rows
-    for feature in room.support[:size]:
-        room.fresh[feature] = -total * room.centre[feature]
+    X = samples.rows
+    for feature in workspace.support[:size]:
+        workspace.gradient[feature] = -total * workspace.center[feature]
     for i in range(X.indptr.size - 1):
-        weight = room.residuals[i]
-        if weight * weight * points.squares[i] <= least * least:
+        weight = workspace.residuals[i]
+        if weight * weight * samples.squares[i] <= least * least:
             continue
         for p in range(X.indptr[i], X.indptr[i + 1]):
             feature = X.indices[p]
-            if not room.seen[feature]:
-                room.seen[feature] = True
-                room.support[size] = feature
+            if not workspace.in_support[feature]:
+                workspace.in_support[feature] = True
+                workspace.support[size] = feature
                 size += 1
-            room.fresh[feature] += weight * X.data[p]
+            workspace.gradient[feature] += weight * X.data[p]
     return size
 
 
 @kernel
-def _turn(room: Room, size: int) -> tuple[float, float, float]:
-    """Turn to the next direction; its slope, its product with the centre and its square.
+def _conjugate_direction(workspace: Workspace, size: int) -> tuple[float, float, float]:
+    """The next search direction: its slope, its product with the center, its squared norm.
 
-    Conjugate gradients after Polak and Ribière; steepest ascent where these do not climb.
+    Conjugate gradients with the coefficient β of Polak and Ribière; steepest ascent (β = 0) where
+    the direction does not ascend.
     """
-    change, before = 0.0, 0.0
-    for feature in room.support[:size]:
-        new, old = room.fresh[feature], room.gradient[feature]
-        change += new * (new - old)
-        before += old * old
-        room.gradient[feature] = new
-    keep = max(change / before, 0.0) if before > 0 else 0.0
+    numerator, denominator = 0.0, 0.0
+    for feature in workspace.support[:size]:
+        new, old = workspace.gradient[feature], workspace.previous[feature]
+        numerator += new * (new - old)
+        denominator += old * old
+        workspace.previous[feature] = new
+    beta = max(numerator / denominator, 0.0) if denominator > 0 else 0.0
     while True:
-        slope, centre, square = 0.0, 0.0, 0.0
-        for feature in room.support[:size]:
-            value = room.gradient[feature] + keep * room.direction[feature]
-            room.direction[feature] = value
-            slope += value * room.gradient[feature]
-            centre += value * room.centre[feature]
+        slope, center_product, square = 0.0, 0.0, 0.0
+        for feature in workspace.support[:size]:
+            value = workspace.gradient[feature] + beta * workspace.direction[feature]
+            workspace.direction[feature] = value
+            slope += value * workspace.gradient[feature]
+            center_product += value * workspace.center[feature]
             square += value * value
-        if slope > 0 or keep == 0:
-            return slope, centre, square
-        keep = 0.0
+        if slope > 0 or beta == 0:
+            return slope, center_product, square
+        beta = 0.0
 
 
 @kernel
-def _climb(
-    points: Points,
-    room: Room,
+def _maximize(
+    samples: Samples,
+    workspace: Workspace,
     n_positive: int,
     size: int,
     gamma: float,
@@ -200,41 +218,50 @@ def _climb(
     tol: float,
     max_iter: int,
 ) -> tuple[int, int, int]:
-    """Move the centre uphill until the gradient is short.
+    """Maximize the likelihood from the present center until the gradient is short.
 
     Returns the size of the support, the gradients computed, and 0 for a gradient that is short,
-    1 for the limit, 2 where no step raises the likelihood any more (it is at its rounding).
+    1 for the limit, 2 where no step raises the likelihood any more (it is within its rounding).
     """
     half = gamma / 2
-    least = _NEGLIGIBLE * tol * n_positive / points.squares.size
-    _project(points.columns, room.support[:size], room.centre, room.products)
-    square = _square(room.centre, room.support[:size])
-    value = _likelihood(points.squares, room, half, missed, 0.0, square)
+    least = _NEGLIGIBLE * tol * n_positive / samples.squares.size
+    _project(samples.columns, workspace.support[:size], workspace.center, workspace.products)
+    square = _square(workspace.center, workspace.support[:size])
+    value = _likelihood(samples.squares, workspace, half, missed, 0.0, square)
     for n_iter in range(1, max_iter + 1):
-        total = _residuals(points.squares, room, half, missed, square)
-        size = _gradient(points, room, size, total, least)
-        if np.sqrt(_square(room.fresh, room.support[:size])) <= tol * n_positive:
+        total = _residuals(samples.squares, workspace, half, missed, square)
+        size = _gradient(samples, workspace, size, total, least)
+        if np.sqrt(_square(workspace.gradient, workspace.support[:size])) <= tol * n_positive:
             return size, n_iter, 0
-        slope, centre, turned = _turn(room, size)
-        _project(points.columns, room.support[:size], room.direction, room.along)
+        slope, center_product, direction_square = _conjugate_direction(workspace, size)
+        _project(
+            samples.columns,
+            workspace.support[:size],
+            workspace.direction,
+            workspace.direction_products,
+        )
         # Newton's step along the direction; without the second term it is that of eq. (46).
-        bend = total * turned
-        for i in range(points.squares.size):
-            bend += gamma * room.bends[i] * (room.along[i] - centre) ** 2
-        step = slope / (bend if bend > 0 else n_positive * turned)
-        for _ in range(_HALVINGS):
-            reached = square + step * (2 * centre + step * turned)
-            climbed = _likelihood(points.squares, room, half, missed, step, reached)
-            if climbed > value + _ENOUGH * gamma * step * slope:
+        curvature = total * direction_square
+        for i in range(samples.squares.size):
+            curvature += (
+                gamma
+                * workspace.curvatures[i]
+                * (workspace.direction_products[i] - center_product) ** 2
+            )
+        step = slope / (curvature if curvature > 0 else n_positive * direction_square)
+        for _ in range(_MAX_BACKTRACKS):
+            new_square = square + step * (2 * center_product + step * direction_square)
+            new_value = _likelihood(samples.squares, workspace, half, missed, step, new_square)
+            if new_value > value + _ARMIJO * gamma * step * slope:
                 break
             step /= 2
         else:
             return size, n_iter, 2
-        value = climbed
-        room.products[:] += step * room.along
-        for feature in room.support[:size]:
-            room.centre[feature] += step * room.direction[feature]
-        square = _square(room.centre, room.support[:size])
+        value = new_value
+        workspace.products[:] += step * workspace.direction_products
+        for feature in workspace.support[:size]:
+            workspace.center[feature] += step * workspace.direction[feature]
+        square = _square(workspace.center, workspace.support[:size])
     return size, max_iter, 1
 
 
@@ -247,8 +274,8 @@ def _square(vector: DoubleArray, support: IndexArray) -> float:
 
 
 @kernel
-def likeliest_centres(
-    points: Points,
+def likelihood_centers(
+    samples: Samples,
     members: CSRArrays,
     means: CSRArrays,
     n_features: int,
@@ -257,12 +284,12 @@ def likeliest_centres(
     tol: float,
     max_iter: int,
 ) -> tuple[PointerArray, IndexArray, DoubleArray, PointerArray, NDArray[np.int64]]:
-    """The centres of some labels in CSR arrays (features in no order), and how each ended.
+    """The centers of some labels in CSR arrays (features in no order), and how each search ended.
 
-    Row l of `members` lists the points that have label l, row l of `means` is where it starts,
-    and a true label l goes unrecorded with the chance `missed[l]`.
+    Row l of `members` lists the samples of label l, row l of `means` is the start of its search,
+    and a true label l is not recorded with probability `missed[l]`.
     """
-    room = _empty_room(n_features, points.squares.size)
+    workspace = _allocate_workspace(n_features, samples.squares.size)
     n_labels = members.indptr.size - 1
     pointers = np.zeros(n_labels + 1, dtype=np.int64)
     n_iter = np.zeros(n_labels, dtype=np.int64)
@@ -273,30 +300,30 @@ def likeliest_centres(
         rows = members.indices[members.indptr[label] : members.indptr[label + 1]]
         size = 0
         for p in range(means.indptr[label], means.indptr[label + 1]):
-            room.support[size] = means.indices[p]
-            room.seen[means.indices[p]] = True
-            room.centre[means.indices[p]] = means.data[p]
+            workspace.support[size] = means.indices[p]
+            workspace.in_support[means.indices[p]] = True
+            workspace.center[means.indices[p]] = means.data[p]
             size += 1
         for row in rows:
-            room.positive[row] = True
+            workspace.positive[row] = True
         if rows.size > 0:
-            size, n_iter[label], outcomes[label] = _climb(
-                points, room, rows.size, size, gamma, missed[label], tol, max_iter
+            size, n_iter[label], outcomes[label] = _maximize(
+                samples, workspace, rows.size, size, gamma, missed[label], tol, max_iter
             )
         for row in rows:
-            room.positive[row] = False
+            workspace.positive[row] = False
         end = pointers[label] + size
         while end > features.size:
             features = np.concatenate((features, np.empty_like(features)))
             values = np.concatenate((values, np.empty_like(values)))
-        features[pointers[label] : end] = room.support[:size]
-        values[pointers[label] : end] = room.centre[room.support[:size]]
+        features[pointers[label] : end] = workspace.support[:size]
+        values[pointers[label] : end] = workspace.center[workspace.support[:size]]
         pointers[label + 1] = end
-        for feature in room.support[:size]:
-            room.seen[feature] = False
-            room.centre[feature] = 0
-            room.gradient[feature] = 0
-            room.fresh[feature] = 0
-            room.direction[feature] = 0
+        for feature in workspace.support[:size]:
+            workspace.in_support[feature] = False
+            workspace.center[feature] = 0
+            workspace.previous[feature] = 0
+            workspace.gradient[feature] = 0
+            workspace.direction[feature] = 0
     end = pointers[n_labels]
     return pointers, features[:end].copy(), values[:end].copy(), n_iter, outcomes

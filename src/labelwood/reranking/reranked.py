@@ -1,4 +1,4 @@
-"""Any multi-label estimator with a second opinion on its best labels."""
+"""Any multi-label estimator, its best labels sorted again by a second scorer."""
 
 from typing import ClassVar, Protocol, Self
 
@@ -17,7 +17,7 @@ from labelwood.reranking.tail import TailClassifier
 
 
 class Reranker(Protocol):
-    """What can give a second opinion: it is fitted, then asked about a few labels of a point."""
+    """What can re-rank: it is fitted, then scores a few labels of each sample."""
 
     def fit(self, X: CSR, Y: CSR, /) -> object:
         """Learn from float32 features and a label indicator."""
@@ -26,7 +26,7 @@ class Reranker(Protocol):
         """Log-scores of the labels named in each row of `labels`; −inf for −1 and for never."""
 
 
-class _Opinion:
+class _RerankerObject:
     """The constraint of the parameter: an object with the methods of a `Reranker`."""
 
     def accepts(self, value: object) -> bool:
@@ -45,13 +45,13 @@ class _Opinion:
 class RerankedClassifier(LabelEstimator):
     """Takes the best labels of an estimator and sorts them again with a re-ranker.
 
-    The score of a candidate l is weight · log Q_l(x) + (1 − weight) · log P_l(x), where Q is
-    what the estimator says (−max(0, 1 − s)² stands for log Q with the scores s of a support
-    vector machine) and P what the re-ranker says. Other labels have no score.
+    The score of a candidate l is α log Q_l(x) + (1 − α) log P_l(x), where Q is the score of the
+    estimator (−max(0, 1 − s)² stands for log Q with the scores s of a support vector machine)
+    and P that of the re-ranker. Other labels have no score.
 
-    `predict` gives the labels that the estimator predicts: a second opinion changes their
-    order, and there is no threshold on its scale. After a fit on one class for each point it
-    gives the best class after re-ranking.
+    `predict` gives the labels that the estimator predicts: re-ranking changes their order, and
+    there is no threshold on its scale. After a fit on one class for each sample it gives the
+    best class after re-ranking.
 
     Parameters
     ----------
@@ -60,10 +60,10 @@ class RerankedClassifier(LabelEstimator):
     reranker : an object with `fit(X, Y)` and `log_scores(X, labels)`, or None
         See `Reranker`. Cloned, then fitted on the same data. None means `TailClassifier()`.
         A model can be saved when its re-ranker is an estimator of labelwood.
-    weight : float
-        Weight of the estimator; the re-ranker has the rest.
+    alpha : float
+        Weight of the estimator, from 0 to 1; the re-ranker has the rest.
     n_candidates : int
-        How many labels of a point are sorted again, and at most returned.
+        How many labels of a sample are sorted again, and at most returned.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class RerankedClassifier(LabelEstimator):
     --------
     >>> from labelwood import OneVsRestSVM, RerankedClassifier
     >>> X = [[1, 0, 0], [0, 1, 0], [0, 1, 0], [0, 1, 1]]
-    >>> model = RerankedClassifier(OneVsRestSVM(random_state=0), weight=0.5)
+    >>> model = RerankedClassifier(OneVsRestSVM(random_state=0), alpha=0.5)
     >>> model = model.fit(X, [["cat"], ["dog"], ["dog"], ["dog", "owl"]])
     >>> model.predict_topk([[0, 1, 1]], k=2).names()
     [['owl', 'dog']]
@@ -86,8 +86,8 @@ class RerankedClassifier(LabelEstimator):
 
     _constraints: ClassVar[Constraints] = {
         "estimator": (Instance("LabelEstimator"), None),
-        "reranker": (_Opinion(), None),
-        "weight": Real(low=0, high=1),
+        "reranker": (_RerankerObject(), None),
+        "alpha": Real(low=0, high=1),
         "n_candidates": Integer(low=1),
     }
     _unscored: ClassVar[float] = float(np.finfo(np.float32).min)
@@ -101,16 +101,16 @@ class RerankedClassifier(LabelEstimator):
         estimator: LabelEstimator | None = None,
         *,
         reranker: Reranker | None = None,
-        weight: float = 0.8,
+        alpha: float = 0.8,
         n_candidates: int = 50,
     ) -> None:
         self.estimator = estimator
         self.reranker = reranker
-        self.weight = weight
+        self.alpha = alpha
         self.n_candidates = n_candidates
 
     def fit(self, X: object, y: object) -> Self:
-        """Fit the estimator and the re-ranker on the same points."""
+        """Fit the estimator and the re-ranker on the same samples."""
         matrix, Y = self._begin_fit(X, y)
         estimator = OneVsRestSVM(random_state=0) if self.estimator is None else self.estimator
         reranker = TailClassifier() if self.reranker is None else self.reranker
@@ -123,25 +123,25 @@ class RerankedClassifier(LabelEstimator):
         """The estimator's best labels with their new scores, still in their old order."""
         top = self.estimator_.predict_topk(X, self.n_candidates)
         there = top.labels >= 0
-        weight = float(self.weight)
-        opinions = (
-            (weight, self.estimator_._log_score(top.scores[there])),
-            (1 - weight, self._second_opinion(X, top.labels)[there]),
+        alpha = float(self.alpha)
+        terms = (
+            (alpha, self.estimator_._log_score(top.scores[there])),
+            (1 - alpha, self._reranker_scores(X, top.labels)[there]),
         )
         scores = np.full(top.labels.shape, -np.inf, dtype=np.float32)
-        # Without weight an opinion must not count at all, and 0 · −∞ is no number.
-        scores[there] = sum(share * opinion for share, opinion in opinions if share > 0)
+        # A term of weight 0 must be left out, because 0 · −∞ is NaN.
+        scores[there] = sum(weight * scores for weight, scores in terms if weight > 0)
         return TopK(np.where(scores > -np.inf, top.labels, -1), scores)
 
-    def _second_opinion(self, X: CSR, labels: NDArray[np.int32]) -> FloatArray:
-        opinion = np.asarray(self.reranker_.log_scores(X, labels))
-        same_shape = opinion.shape == labels.shape
-        if not same_shape or np.isnan(opinion[labels >= 0]).any():
+    def _reranker_scores(self, X: CSR, labels: NDArray[np.int32]) -> FloatArray:
+        scores = np.asarray(self.reranker_.log_scores(X, labels))
+        same_shape = scores.shape == labels.shape
+        if not same_shape or np.isnan(scores[labels >= 0]).any():
             raise DataError(
                 f"log_scores of {type(self.reranker_).__name__} must give an array of numbers of "
-                f"shape {labels.shape}. Got {'NaN' if same_shape else opinion.shape}."
+                f"shape {labels.shape}. Got {'NaN' if same_shape else scores.shape}."
             )
-        return opinion
+        return scores
 
     def _log_score(self, scores: FloatArray) -> FloatArray:
         return scores
@@ -153,8 +153,8 @@ class RerankedClassifier(LabelEstimator):
 
     def _check_fitted(self) -> None:
         super()._check_fitted()
-        if not _Opinion().accepts(self.reranker_):
-            raise DataError(f"reranker_ must be {_Opinion()}")
+        if not _RerankerObject().accepts(self.reranker_):
+            raise DataError(f"reranker_ must be {_RerankerObject()}")
         sizes = (self.n_features_in_, self.classes_.size)
         for part in (self.estimator_, self.reranker_):
             if isinstance(part, LabelEstimator) and sizes != (

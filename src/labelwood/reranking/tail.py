@@ -1,8 +1,8 @@
-"""Tail classifiers: a label is a centre, and points near it have the label.
+"""Tail classifiers: a label is a center, and samples near it have the label.
 
 After Jain, Prabhu and Varma, KDD 2016, "Extreme Multi-label Loss Functions for
 Recommendation, Tagging, Ranking & Other Missing Label Applications" (PfastreXML): linear
-decisions do badly on labels with a handful of points, where a centre is all there is to learn.
+decisions do badly on labels with a handful of samples, where a center is all there is to learn.
 """
 
 import warnings
@@ -34,7 +34,7 @@ from labelwood.errors import DataError
 from labelwood.linear.onevsrest import label_chances
 from labelwood.reranking import _kernels as kernels
 
-_LABELS = {"mean": 1024, "mle": 16}  # whose centres are found together
+_LABELS = {"mean": 1024, "likelihood": 16}  # whose centers are found together
 _PILOTS = 16  # one block of so many tells how large the model will be
 _PAIRS = 2**14  # scored together when labels are asked for
 _CELLS = 2**20  # scored together when all labels are
@@ -42,47 +42,48 @@ _LEAST = float(np.finfo(np.float32).min) / 2  # so that weighted sums stay finit
 
 
 class TailClassifier(LabelEstimator):
-    """P_l(x) = 1/(1 + exp(γ/2 ‖x − μ_l‖²)), with a centre μ_l for each label.
+    """P_l(x) = 1/(1 + exp(γ/2 ‖x − μ_l‖²)), with a center μ_l for each label.
 
     Its place is behind another estimator, as the re-ranker of `RerankedClassifier`:
     `log_scores` tells log P_l(x) of the labels that it is asked for. Alone, it ranks all labels
-    by the distance of their centres. P_l never exceeds ½, so `predict` gives as many labels as
-    a training point has on average (rounded, at least one).
+    by the distance of their centers. P_l never exceeds ½, so `predict` gives as many labels as
+    a training sample has on average (rounded, at least one).
 
     Parameters
     ----------
     gamma : float
-        How fast the chance of a label falls with the distance from its centre.
-    centre : "mean" or "mle"
-        The mean of the label's points, or the centre of greatest likelihood given all points,
+        How fast the probability of a label falls with the distance from its center.
+    center : "mean" or "likelihood"
+        The mean of the label's samples, or the center of greatest likelihood given all samples,
         those without the label included (a local maximum, found from the mean; slow).
     propensity : None, "estimate", Propensity or array of shape (n_labels,)
-        "mle": chances that a true label was recorded; None means that all are. "estimate"
-        takes them from the training labels, as `metrics.propensity` does.
+        Probability that a true label was recorded, used by the likelihood; None means that
+        all are. "estimate" computes it from the training labels, as `metrics.propensity` does.
     normalize : bool
         Scale every row to unit length first, in `fit` and in prediction.
     prune_below : float
-        Terms of a centre of at most this size are dropped: smaller and faster models.
+        Terms of a center of at most this size are dropped: smaller and faster models.
     tol : float
-        "mle": the gradient, divided by γ and the label's points, is at most this long at the end.
+        Tolerance of the maximum likelihood: length of the gradient, divided by γ and by the
+        number of the label's samples, at which the search stops.
     max_iter : int
-        "mle": limit of gradients computed for a label.
+        Limit of gradients that are computed for a label, with center="likelihood".
     n_jobs : int or None
-        Threads over blocks of labels and of points; results do not depend on it.
+        Threads over blocks of labels and of samples; results do not depend on it.
 
     Attributes
     ----------
     classes_ : array of shape (n_labels,)
         Label names, or 0…n_labels−1.
-    centres_indptr_, centres_indices_, centres_data_ :
-        The centres in compressed rows (see `centres_`).
-    centre_squares_ : array of shape (n_labels,)
-        Squared lengths of the centres; infinite for labels without a point, which are never
+    centers_indptr_, centers_indices_, centers_data_ :
+        The centers in compressed rows (see `centers_`).
+    center_squares_ : array of shape (n_labels,)
+        Squared lengths of the centers; infinite for labels without a sample, which are never
         predicted.
     n_predicted_ : int
         How many labels `predict` gives.
     n_iter_ : array of shape (n_labels,)
-        Gradients computed; 1 for a mean, 0 for a label without a point.
+        Gradients computed; 1 for a mean, 0 for a label without a sample.
     stop_reason_ : str
         Whether every label met the tolerance, or how many met the limit.
 
@@ -99,7 +100,7 @@ class TailClassifier(LabelEstimator):
 
     _constraints: ClassVar[Constraints] = {
         "gamma": Real(above=0, high=1e12),
-        "centre": OneOf("mean", "mle"),
+        "center": OneOf("mean", "likelihood"),
         "propensity": (OneOf("estimate"), Instance("ndarray", "Propensity"), None),
         "normalize": Boolean(),
         "prune_below": Real(low=0),
@@ -108,25 +109,25 @@ class TailClassifier(LabelEstimator):
         "n_jobs": N_JOBS,
     }
     _fitted: ClassVar[FittedAttributes] = {
-        "centres_indptr_": (np.int64, (None,)),
-        "centres_indices_": (np.uint32, (None,)),
-        "centres_data_": (np.float32, (None,)),
-        "centre_squares_": (np.float64, ("labels",)),
+        "centers_indptr_": (np.int64, (None,)),
+        "centers_indices_": (np.uint32, (None,)),
+        "centers_data_": (np.float32, (None,)),
+        "center_squares_": (np.float64, ("labels",)),
         "n_predicted_": int,
         "n_iter_": (np.int64, ("labels",)),
         "stop_reason_": str,
     }
 
-    centres_indptr_: PointerArray
-    centres_indices_: IndexArray
-    centres_data_: FloatArray
+    centers_indptr_: PointerArray
+    centers_indices_: IndexArray
+    centers_data_: FloatArray
     n_predicted_: int
 
     def __init__(
         self,
         *,
         gamma: float = 30.0,
-        centre: str = "mean",
+        center: str = "mean",
         propensity: str | DoubleArray | Propensity | None = None,
         normalize: bool = True,
         prune_below: float = 0.0,
@@ -135,7 +136,7 @@ class TailClassifier(LabelEstimator):
         n_jobs: int | None = None,
     ) -> None:
         self.gamma = gamma
-        self.centre = centre
+        self.center = center
         self.propensity = propensity
         self.normalize = normalize
         self.prune_below = prune_below
@@ -144,54 +145,56 @@ class TailClassifier(LabelEstimator):
         self.n_jobs = n_jobs
 
     @property
-    def centres_(self) -> CSR:
-        """The centres as CSR of shape (n_labels, n_features), put together at each call."""
+    def centers_(self) -> CSR:
+        """The centers as CSR of shape (n_labels, n_features), put together at each call."""
         shape = (self.classes_.size, self.n_features_in_)
-        return make_csr(self.centres_indptr_, self.centres_indices_, self.centres_data_, shape)
+        return make_csr(self.centers_indptr_, self.centers_indices_, self.centers_data_, shape)
 
     def fit(self, X: object, y: object) -> Self:
-        """Find the centre of each label's points."""
+        """Find the center of each label's samples."""
         matrix, Y = self._begin_fit(X, y)
-        labels_with_samples(Y)  # says how many have none
+        labels_with_samples(Y)  # warns of labels without samples
         members = sp.csr_array(Y.T)
         missed = 1 - label_chances(self.propensity, Y, type(self).__name__)
-        parts = self._find_centres(self._scaled(matrix), members, missed)
-        centres = sp.vstack([part.centres for part in parts], format="csr")
-        self.centres_indptr_, self.centres_indices_, self.centres_data_ = csr_arrays(centres)
-        self.centre_squares_ = np.where(np.diff(members.indptr) > 0, row_squares(centres), np.inf)
+        parts = self._find_centers(self._scaled(matrix), members, missed)
+        centers = sp.vstack([part.centers for part in parts], format="csr")
+        self.centers_indptr_, self.centers_indices_, self.centers_data_ = csr_arrays(centers)
+        self.center_squares_ = np.where(np.diff(members.indptr) > 0, row_squares(centers), np.inf)
         self.n_predicted_ = max(1, round(Y.nnz / Y.shape[0]))
         self.n_iter_ = np.concatenate([part.n_iter for part in parts])
-        self._say_why_it_stopped(np.concatenate([part.outcomes for part in parts]))
+        self._set_stop_reason(np.concatenate([part.outcomes for part in parts]))
         return self
 
-    def _find_centres(self, points: CSR, members: CSR, missed: DoubleArray) -> list["_Part"]:
-        """The centres in blocks of labels; row l of `members` lists the points of label l."""
-        doubles = points.astype(np.float64)
-        columns = sp.csr_array(points.T) if self.centre == "mle" else None
+    def _find_centers(self, samples: CSR, members: CSR, missed: DoubleArray) -> list["_Part"]:
+        """The centers in blocks of labels; row l of `members` lists the samples of label l."""
+        doubles = samples.astype(np.float64)
+        columns = sp.csr_array(samples.T) if self.center == "likelihood" else None
 
         def find(labels: range) -> _Part:
             some = members[labels.start : labels.stop]
             part = _means(some, doubles)
             if columns is not None:
-                all_points = kernels.Points(csr_arrays(points), csr_arrays(columns), squares)
-                part = _climb(part, some, all_points, missed[labels.start : labels.stop], self)
-            return part._replace(centres=_pruned(part.centres, self.prune_below))
+                all_samples = kernels.Samples(csr_arrays(samples), csr_arrays(columns), squares)
+                part = _maximize_likelihood(
+                    part, some, all_samples, missed[labels.start : labels.stop], self
+                )
+            return part._replace(centers=_pruned(part.centers, self.prune_below))
 
-        squares = row_squares(points)
-        parts = blocks(members.shape[0], _LABELS[self.centre]) or [range(0)]
+        squares = row_squares(samples)
+        parts = blocks(members.shape[0], _LABELS[self.center]) or [range(0)]
         pilots = parts[::_PILOTS]
         done = dict(zip(pilots, parallel(find, pilots, n_jobs=self.n_jobs), strict=True))
-        # All centres are held twice while they are put together.
-        size = 2.2 * 8 * sum(part.centres.nnz for part in done.values()) / len(pilots) * len(parts)
-        require_memory(int(size), f"a model of {members.shape[0]} centres", "raise prune_below")
+        # All centers are held twice while they are put together.
+        size = 2.2 * 8 * sum(part.centers.nnz for part in done.values()) / len(pilots) * len(parts)
+        require_memory(int(size), f"a model of {members.shape[0]} centers", "raise prune_below")
         todo = [part for part in parts if part not in done]
-        rest = parallel(find, todo, n_jobs=self.n_jobs, description="finding centres")
+        rest = parallel(find, todo, n_jobs=self.n_jobs, description="finding centers")
         done.update(zip(todo, rest, strict=True))
         return [done[part] for part in parts]
 
-    def _say_why_it_stopped(self, outcomes: AnyArray) -> None:
+    def _set_stop_reason(self, outcomes: AnyArray) -> None:
         _, n_limited, n_stuck = np.bincount(outcomes, minlength=3)
-        if self.centre == "mean":
+        if self.center == "mean":
             self.stop_reason_ = "closed form"
         elif n_limited:
             self.stop_reason_ = (
@@ -208,22 +211,22 @@ class TailClassifier(LabelEstimator):
             self.stop_reason_ = "tolerance met for every label"
 
     def log_scores(self, X: object, labels: object) -> FloatArray:
-        """The logarithm of P_l(x_i), for some labels of each point.
+        """The logarithm of P_l(x_i), for some labels of each sample.
 
         Parameters
         ----------
         X : features of shape (n, n_features)
         labels : integer array of shape (n, k)
-            Which labels (as places in `classes_`) are asked for of each point; −1 for none.
+            Which labels (as places in `classes_`) are asked for of each sample; −1 for none.
 
         Returns
         -------
         float32 array of shape (n, k)
-            −inf for −1, and for labels that had no point in training.
+            −inf for −1, and for labels that had no sample in training.
         """
         matrix = self._check_X(X)
         asked = self._check_asked(labels, matrix.shape[0])
-        # Pairs of a label side by side: its centre is laid out once for all its points.
+        # Pairs of a label side by side: its center is laid out once for all its samples.
         order = np.argsort(asked, axis=None, kind="stable")[np.count_nonzero(asked < 0) :]
         out = np.full(asked.size, -np.inf, dtype=np.float32)
         pairs = (order // asked.shape[1], asked.ravel()[order])
@@ -251,10 +254,10 @@ class TailClassifier(LabelEstimator):
         self, X: CSRArrays, squares: DoubleArray, rows: PointerArray, labels: NDArray[np.int32]
     ) -> FloatArray:
         """−log(1 + exp(γ/2 ‖x − μ‖²)) of each pair; pairs of a label stand together."""
-        centres = CSRArrays(self.centres_indptr_, self.centres_indices_, self.centres_data_)
+        centers = CSRArrays(self.centers_indptr_, self.centers_indices_, self.centers_data_)
         dense = np.zeros(self.n_features_in_, dtype=np.float32)
-        products = kernels.pair_products(X, rows, labels, centres, dense)
-        lengths = self.centre_squares_[labels]
+        products = kernels.pair_products(X, rows, labels, centers, dense)
+        lengths = self.center_squares_[labels]
         distances = np.maximum(squares[rows] - 2 * products + lengths, 0)
         scores = -np.logaddexp(0, float(self.gamma) / 2 * distances)
         finite = np.maximum(scores, _LEAST).astype(np.float32)
@@ -310,46 +313,46 @@ class TailClassifier(LabelEstimator):
 
     def _check_fitted(self) -> None:
         super()._check_fitted()
-        pointers, features = self.centres_indptr_, self.centres_indices_
+        pointers, features = self.centers_indptr_, self.centers_indices_
         if (
             not cuts(pointers, self.classes_.size, features.size)
-            or features.size != self.centres_data_.size
+            or features.size != self.centers_data_.size
             or np.any(features >= self.n_features_in_)
-            or not np.isfinite(self.centres_data_).all()
-            or not np.all(self.centre_squares_ >= 0)
+            or not np.isfinite(self.centers_data_).all()
+            or not np.all(self.center_squares_ >= 0)
             or not 1 <= self.n_predicted_ <= max(self.classes_.size, 1)
         ):
-            raise DataError("the centres of the labels are inconsistent")
+            raise DataError("the centers of the labels are inconsistent")
 
 
 class _Part(NamedTuple):
-    """The centres of a block of labels (double precision at first), and how each was found.
+    """The centers of a block of labels (double precision at first), and how each was found.
 
     An outcome is 0 where the tolerance was met, 1 at the limit of gradients, and 2 where no
     step led upwards any more.
     """
 
-    centres: CSR
+    centers: CSR
     n_iter: PointerArray
     outcomes: NDArray[np.int64]
 
 
-def _means(members: CSR, points: CSR) -> _Part:
-    """The mean of each label's points; its row of `members` lists them."""
+def _means(members: CSR, samples: CSR) -> _Part:
+    """The mean of each label's samples; its row of `members` lists them."""
     counts = np.diff(members.indptr)
-    means = members @ points
+    means = members @ samples
     means.data /= np.repeat(counts, np.diff(means.indptr))
     outcomes = np.zeros(counts.size, dtype=np.int64)
     return _Part(means, (counts > 0).astype(np.int64), outcomes)
 
 
-def _climb(
-    start: _Part, members: CSR, points: kernels.Points, missed: DoubleArray, owner: TailClassifier
+def _maximize_likelihood(
+    start: _Part, members: CSR, samples: kernels.Samples, missed: DoubleArray, owner: TailClassifier
 ) -> _Part:
-    """The likeliest centres uphill from those of `start`."""
-    means = start.centres
-    indptr, indices, data, n_iter, outcomes = kernels.likeliest_centres(
-        points,
+    """The centers of maximum likelihood, searched from those of `start`."""
+    means = start.centers
+    indptr, indices, data, n_iter, outcomes = kernels.likelihood_centers(
+        samples,
         csr_arrays(members),
         csr_arrays(means),
         means.shape[1],
@@ -361,11 +364,11 @@ def _climb(
     return _Part(make_csr(indptr, indices, data, means.shape), n_iter, outcomes)
 
 
-def _pruned(centres: CSR, prune_below: float) -> CSR:
+def _pruned(centers: CSR, prune_below: float) -> CSR:
     """The terms above `prune_below`, in single precision and sorted."""
-    kept = np.abs(centres.data) > prune_below
-    pointers = np.concatenate([[0], np.cumsum(kept)])[centres.indptr]
-    values = centres.data[kept].astype(np.float32)
-    pruned = make_csr(pointers, centres.indices[kept], values, centres.shape)
+    kept = np.abs(centers.data) > prune_below
+    pointers = np.concatenate([[0], np.cumsum(kept)])[centers.indptr]
+    values = centers.data[kept].astype(np.float32)
+    pruned = make_csr(pointers, centers.indices[kept], values, centers.shape)
     pruned.sort_indices()
     return pruned

@@ -10,10 +10,42 @@ from typing import Any, TypeAlias
 
 Change: TypeAlias = str | Callable[[Any], Mapping[str, Any]]
 
-PARAMETERS: dict[str, dict[str, Change]] = {}
+_FOREST: dict[str, Change] = {
+    "max_leaf": "max_leaf_samples",
+    "labels_per_leaf": "max_leaf_labels",
+    "bias": lambda value: _intercept(value),
+}
+_TAIL_CENTERS = {"mle": "likelihood"}
+# The constants a and b were parameters; now a Propensity carries them, and what was estimated
+# with them is a fitted attribute.
+_PROPENSITY_FOREST: dict[str, Change] = {
+    **_FOREST,
+    "a": lambda _: {},
+    "b": lambda _: {},
+    "propensities": lambda old: {"propensity": "estimate" if old is None else old},
+    "tail": lambda old: {"center": _TAIL_CENTERS.get(old, old)},
+}
+
+PARAMETERS: dict[str, dict[str, Change]] = {
+    "FastXMLClassifier": _FOREST,
+    "PfastXMLClassifier": _PROPENSITY_FOREST,
+    "PfastreXMLClassifier": _PROPENSITY_FOREST,
+    "RerankedClassifier": {"weight": "alpha"},
+    "TailClassifier": {"centre": lambda old: {"center": _TAIL_CENTERS.get(old, old)}},
+}
 """Class → old parameter of format 1 → what became of it."""
 
-ATTRIBUTES: dict[str, dict[str, Change]] = {"Tagger": {"n_points_": "n_samples_"}}
+ATTRIBUTES: dict[str, dict[str, Change]] = {
+    "PfastXMLClassifier": {"propensities_": "propensity_"},
+    "PfastreXMLClassifier": {"propensities_": "propensity_"},
+    "Tagger": {"n_points_": "n_samples_"},
+    "TailClassifier": {
+        "centres_indptr_": "centers_indptr_",
+        "centres_indices_": "centers_indices_",
+        "centres_data_": "centers_data_",
+        "centre_squares_": "center_squares_",
+    },
+}
 """Class → old fitted attribute of format 1 → what became of it."""
 
 _PROPENSITY: dict[str, Change] = {"n_points": "n_samples"}
@@ -29,6 +61,11 @@ def upgrade(content: Any, version: int) -> Any:
     {'n_samples_': 15}
     """
     return content if version > 1 else _renamed(content)
+
+
+def _intercept(bias: Any) -> dict[str, Any]:
+    """The two parameters of an intercept, from the value of the constant feature."""
+    return {"fit_intercept": bias != 0, "intercept_scaling": bias or 1.0}
 
 
 def _renamed(value: Any) -> Any:

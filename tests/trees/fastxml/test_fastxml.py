@@ -129,10 +129,10 @@ def test_keys_that_crowd_into_one_bucket_are_sorted_too():
     np.testing.assert_array_equal(keys, expected)
 
 
-@pytest.mark.parametrize("max_leaf", [3, 10])
-def test_every_point_reaches_a_leaf_that_holds_the_mean_of_its_points(max_leaf):
+@pytest.mark.parametrize("max_leaf_samples", [3, 10])
+def test_every_point_reaches_a_leaf_that_holds_the_mean_of_its_points(max_leaf_samples):
     X, Y = separable(300, 12)
-    model = forest(X, Y, max_leaf=max_leaf, C=20.0)
+    model = forest(X, Y, max_leaf_samples=max_leaf_samples, C=20.0)
     leaves, lengths = walk(model, X)
     held = averages(model)
     for tree in range(4):
@@ -148,13 +148,13 @@ def test_every_point_reaches_a_leaf_that_holds_the_mean_of_its_points(max_leaf):
             inside = Y[leaves[:, tree] == leaf].toarray()
             np.testing.assert_allclose(held[leaf], inside.mean(axis=0), rtol=1e-6)
             alike = np.all(inside == inside[0])
-            n_stuck += 0 if count <= max_leaf or alike else count
+            n_stuck += 0 if count <= max_leaf_samples or alike else count
         assert n_stuck <= 60  # all labels can be told from features, so few splits fail
 
 
 def test_a_leaf_keeps_its_most_frequent_labels():
     X, Y = random_csr(40, 10), random_labels(40, 15, per_point=6)
-    model = forest(X, Y, n_trees=1, max_leaf=40, labels_per_leaf=5)
+    model = forest(X, Y, n_trees=1, max_leaf_samples=40, max_leaf_labels=5)
     means = Y.toarray().mean(axis=0)
     best = np.argsort(-means, kind="stable")[:5]
     assert model.n_leaves_.tolist() == [1]
@@ -319,7 +319,7 @@ def test_points_that_nothing_separates_share_one_leaf(X, Y):
 def test_points_without_features_or_labels_are_legal():
     X, Y = separable(80, 4)
     X, Y = (sp.csr_array(sp.vstack([M, sp.csr_array((9, M.shape[1]))])) for M in (X, Y))
-    model = forest(X, Y, bias=0)
+    model = forest(X, Y, fit_intercept=False)
     leaves, _ = walk(model, X)
     assert np.unique(leaves[80:], axis=0).shape[0] == 1
     assert not model.intercepts_.any()
@@ -404,10 +404,10 @@ def test_what_cannot_fit_into_memory_is_refused(monkeypatch, free, message):
     ("parameter", "value"),
     [
         ("n_trees", 0),
-        ("max_leaf", 0),
-        ("labels_per_leaf", 0),
+        ("max_leaf_samples", 0),
+        ("max_leaf_labels", 0),
         ("C", 0),
-        ("bias", -1),
+        ("intercept_scaling", -1),
         ("newton_steps", 0),
         ("normalize", 1),
     ],

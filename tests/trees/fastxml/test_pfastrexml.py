@@ -19,10 +19,10 @@ from labelwood import (
     metrics,
     synthetic,
 )
+from labelwood.core._kernels import topk_of_scores
 from labelwood.core.sparse import csr_arrays
 from labelwood.errors import DataError, LabelwoodWarning, ParameterError
 from labelwood.trees.fastxml import pfastrexml
-from labelwood.trees.fastxml._rerank_kernels import topk_of_scores
 from trees.fastxml.test_fastxml import averages, same_trees, walk
 
 BOTH = pytest.mark.parametrize("kind", [PfastXMLClassifier, PfastreXMLClassifier])
@@ -64,22 +64,22 @@ def check_leaves(model, X, weighted):
 def test_leaves_hold_means_weighted_by_the_estimated_propensities(constants):
     X, Y = noisy()
     a, b = constants
-    model = fitted(PfastXMLClassifier, X, Y, a=a, b=b)
+    model = fitted(PfastXMLClassifier, X, Y, propensity=metrics.propensity(Y, a=a, b=b))
     expected = formula(Y, a, b)
-    np.testing.assert_allclose(np.asarray(model.propensities_), expected, rtol=1e-12)
+    np.testing.assert_allclose(np.asarray(model.propensity_), expected, rtol=1e-12)
     check_leaves(model, X, Y.toarray() / expected)
 
 
-def test_leaves_hold_means_weighted_by_the_propensities_of_points_and_labels():
+def test_leaves_hold_means_weighted_by_the_propensity_of_points_and_labels():
     X, Y = noisy()
     entries = Y.copy().astype(np.float64)
     entries.data = np.random.default_rng(3).uniform(0.1, 1, Y.nnz)
-    model = fitted(PfastXMLClassifier, X, Y, propensities=entries)
+    model = fitted(PfastXMLClassifier, X, Y, propensity=entries)
     weights = np.zeros(Y.shape)
     rows = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
     weights[rows, Y.indices] = 1 / entries.data
     check_leaves(model, X, weights)
-    assert not hasattr(model, "propensities_")
+    assert not hasattr(model, "propensity_")
 
 
 def test_nodes_are_split_by_the_weights_too():
@@ -89,7 +89,7 @@ def test_nodes_are_split_by_the_weights_too():
 
     X, Y = noisy()
     chances = chances_of_labels(12)
-    model = fitted(PfastXMLClassifier, X, Y, propensities=chances)
+    model = fitted(PfastXMLClassifier, X, Y, propensity=chances)
     assert same_trees(model, Weighted(n_trees=4, random_state=0).fit(X, Y))
     assert not np.array_equal(model.right_, fitted(FastXMLClassifier, X, Y).right_)
 
@@ -97,28 +97,28 @@ def test_nodes_are_split_by_the_weights_too():
 @BOTH
 def test_where_nothing_is_missing_the_trees_are_those_of_fastxml(kind):
     X, Y = noisy()
-    assert same_trees(fitted(kind, X, Y, propensities=np.ones(12)), fitted(FastXMLClassifier, X, Y))
+    assert same_trees(fitted(kind, X, Y, propensity=np.ones(12)), fitted(FastXMLClassifier, X, Y))
 
 
 def test_the_order_of_labels_is_a_matter_of_relative_propensities():
     X, Y = noisy()
     plain = fitted(FastXMLClassifier, X, Y)
-    half = fitted(PfastXMLClassifier, X, Y, propensities=np.full(12, 0.5))
+    half = fitted(PfastXMLClassifier, X, Y, propensity=np.full(12, 0.5))
     np.testing.assert_array_equal(half.right_, plain.right_)
     np.testing.assert_array_equal(half.averages_, 2 * plain.averages_)
 
 
 @settings(max_examples=10)
 @given(st.integers(0, 2**31), st.integers(1, 9))
-def test_propensities_repeated_for_every_point_are_those_of_the_labels(seed, n_labels):
+def test_propensity_repeated_for_every_point_are_those_of_the_labels(seed, n_labels):
     X, Y = random_csr(40, 8, seed=seed % 97), random_labels(40, n_labels, seed=seed % 89)
     chances = chances_of_labels(n_labels, seed)
     dense = sp.csr_array(np.tile(chances, (40, 1)))  # also where there is no label
-    options = {"n_trees": 2, "max_leaf": 5}
+    options = {"n_trees": 2, "max_leaf_samples": 5}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LabelwoodWarning)
         models = [
-            fitted(PfastXMLClassifier, X, Y, propensities=given, **options)
+            fitted(PfastXMLClassifier, X, Y, propensity=given, **options)
             for given in (chances, as_entries(chances, Y), dense.tocoo())
         ]
     assert same_trees(models[0], models[1])
@@ -128,32 +128,32 @@ def test_propensities_repeated_for_every_point_are_those_of_the_labels(seed, n_l
 @pytest.mark.parametrize(
     "form", [list, tuple, np.asarray, lambda chances: np.asarray(chances, dtype=np.float32)]
 )
-def test_propensities_may_come_in_any_array(form):
+def test_propensity_may_come_in_any_array(form):
     X, Y = noisy()
     chances = [0.25, 0.5, 1.0, 0.125] * 3
-    model = fitted(PfastXMLClassifier, X, Y, propensities=form(chances))
-    assert model.propensities_.tolist() == chances
-    assert model.propensities_.dtype == np.float64
+    model = fitted(PfastXMLClassifier, X, Y, propensity=form(chances))
+    assert model.propensity_.tolist() == chances
+    assert model.propensity_.dtype == np.float64
 
 
-def test_the_same_propensities_serve_training_and_evaluation():
+def test_the_same_propensity_serve_training_and_evaluation():
     X, Y = noisy()
     chances = metrics.propensity(Y, a=0.6, b=2.6)
-    given = fitted(PfastXMLClassifier, X, Y, propensities=chances)
-    estimated = fitted(PfastXMLClassifier, X, Y, a=0.6, b=2.6)
-    assert given.propensities_ is chances
-    assert estimated.propensities_ == chances
+    given = fitted(PfastXMLClassifier, X, Y, propensity=chances)
+    estimated = fitted(PfastXMLClassifier, X, Y, propensity=metrics.propensity(Y, a=0.6, b=2.6))
+    assert given.propensity_ is chances
+    assert estimated.propensity_ == chances
     assert same_trees(given, estimated)
     top = given.predict_topk(X)
-    here, there = (metrics.psp_at_k(Y, top, 3, one) for one in (given.propensities_, chances))
+    here, there = (metrics.psp_at_k(Y, top, 3, one) for one in (given.propensity_, chances))
     assert here == there
 
 
-def test_propensities_of_an_earlier_fit_are_forgotten():
+def test_propensity_of_an_earlier_fit_are_forgotten():
     X, Y = noisy()
     model = fitted(PfastXMLClassifier, X, Y)
-    model.set_params(propensities=as_entries(chances_of_labels(12), Y)).fit(X, Y)
-    assert not hasattr(model, "propensities_")
+    model.set_params(propensity=as_entries(chances_of_labels(12), Y)).fit(X, Y)
+    assert not hasattr(model, "propensity_")
 
 
 @BOTH
@@ -170,10 +170,10 @@ def test_propensities_of_an_earlier_fit_are_forgotten():
         (["much"] * 12, "Propensities must be numbers"),
     ],
 )
-def test_bad_propensities_of_labels_are_refused(kind, propensities, message):
+def test_bad_propensity_of_labels_are_refused(kind, propensities, message):
     X, Y = noisy(60)
     with pytest.raises(DataError, match=message):
-        fitted(kind, X, Y, propensities=propensities)
+        fitted(kind, X, Y, propensity=propensities)
 
 
 @pytest.mark.parametrize(
@@ -192,20 +192,20 @@ def test_bad_propensities_of_labels_are_refused(kind, propensities, message):
         (lambda P: sp.coo_array(P.toarray()[0]), "must have two dimensions. Got 1"),
     ],
 )
-def test_bad_propensities_of_points_and_labels_are_refused(change, message):
+def test_bad_propensity_of_points_and_labels_are_refused(change, message):
     X, Y = random_csr(60, 30), sp.csr_array(np.tile([1.0, 0, 1] + [0.0] * 9, (60, 1)))
     with (
         pytest.warns(LabelwoodWarning, match="10 of 12 labels have no sample"),
         pytest.raises(DataError, match=message),
     ):
-        fitted(PfastXMLClassifier, X, Y, propensities=change(Y.copy()))
+        fitted(PfastXMLClassifier, X, Y, propensity=change(Y.copy()))
 
 
-def test_propensities_of_points_cannot_be_calibrated():
+def test_propensity_of_points_cannot_be_calibrated():
     X, Y = noisy()
     entries = as_entries(chances_of_labels(12), Y)
     with pytest.raises(ParameterError, match="'calibrate' parameter of PfastXMLClassifier must be"):
-        fitted(PfastXMLClassifier, X, Y, propensities=entries, calibrate=True)
+        fitted(PfastXMLClassifier, X, Y, propensity=entries, calibrate=True)
 
 
 @pytest.mark.parametrize(
@@ -217,11 +217,9 @@ def test_propensities_of_points_cannot_be_calibrated():
         ("gamma", 0),
         ("gamma", -1),
         ("gamma", np.inf),
-        ("tail", "median"),
-        ("a", -1),
-        ("b", 0),
-        ("propensities", "estimate"),
-        ("propensities", 0.5),
+        ("center", "median"),
+        ("propensity", "guess"),
+        ("propensity", 0.5),
         ("n_trees", 0),
     ],
 )
@@ -246,7 +244,9 @@ def combined(model, X, Y):
 @pytest.mark.parametrize(("alpha", "gamma"), [(0.8, 30), (0.3, 2), (0, 30), (1, 30)])
 def test_scores_and_rankings_are_those_of_the_dense_formula(alpha, gamma):
     X, Y = noisy()
-    model = fitted(PfastreXMLClassifier, X, Y, n_trees=2, max_leaf=3, alpha=alpha, gamma=gamma)
+    model = fitted(
+        PfastreXMLClassifier, X, Y, n_trees=2, max_leaf_samples=3, alpha=alpha, gamma=gamma
+    )
     expected = combined(model, X, Y)
     scores = model.decision_function(X)
     assert scores.nnz == np.isfinite(expected).sum() < Y.shape[0] * Y.shape[1]
@@ -274,9 +274,9 @@ def test_of_equal_scores_the_smaller_label_comes_first(k):
 
 def test_the_tail_classifiers_are_those_of_the_same_points():
     X, Y = noisy()
-    model = fitted(PfastreXMLClassifier, X, Y, tail="mle", gamma=3)
-    alone = TailClassifier(centre="mle", gamma=3, propensity="estimate").fit(X, Y)
-    np.testing.assert_array_equal(model.tail_.centres_data_, alone.centres_data_)
+    model = fitted(PfastreXMLClassifier, X, Y, center="likelihood", gamma=3)
+    alone = TailClassifier(center="likelihood", gamma=3, propensity="estimate").fit(X, Y)
+    np.testing.assert_array_equal(model.tail_.centers_data_, alone.centers_data_)
     means = fitted(PfastreXMLClassifier, X, Y, gamma=3)
     assert not np.allclose(model.predict_topk(X).scores, means.predict_topk(X).scores)
 
@@ -308,7 +308,7 @@ def test_predict_gives_what_the_trees_alone_predict():
 def test_one_class_a_point_is_the_best_after_ranking_again(n_classes):
     X, _ = noisy(150)
     names = [f"class {c}" for c in np.arange(150) % n_classes]
-    model = fitted(PfastreXMLClassifier, X, names, n_trees=1, max_leaf=1, alpha=0.5)
+    model = fitted(PfastreXMLClassifier, X, names, n_trees=1, max_leaf_samples=1, alpha=0.5)
     scores = model.decision_function(X)
     assert scores.shape == ((150,) if n_classes == 2 else (150, 5))
     assert model.predict(X).tolist() == [name for (name,) in model.predict_topk(X, 1).names()]
@@ -324,13 +324,13 @@ def test_a_label_without_points_is_told_of_once_and_never_predicted(kind):
         model = fitted(kind, X, Y)
     assert len(told) == 1
     assert model.predict_topk(X, k=6).labels.max() == 3
-    assert len(model.propensities_) == 6
+    assert len(model.propensity_) == 6
 
 
 @BOTH
 def test_points_that_nothing_separates_share_one_leaf(kind):
     Y = random_labels(40, 5)
-    model = fitted(kind, sp.csr_array((40, 6), dtype=np.float32), Y, propensities=np.full(5, 0.25))
+    model = fitted(kind, sp.csr_array((40, 6), dtype=np.float32), Y, propensity=np.full(5, 0.25))
     assert model.n_leaves_.tolist() == [1, 1, 1, 1]
     np.testing.assert_allclose(
         np.sort(model.averages_[: model.leaf_indptr_[1]]), np.sort(4 * Y.toarray().mean(axis=0))
@@ -369,7 +369,7 @@ def test_a_row_scores_alone_as_it_does_among_others():
 )
 def test_a_saved_model_predicts_and_grows_as_before(kind, propensities, tmp_path):
     X, Y = noisy()
-    model = fitted(kind, X, Y, propensities=propensities(Y))
+    model = fitted(kind, X, Y, propensity=propensities(Y))
     labelwood.save(model, tmp_path / "model")
     loaded = labelwood.load(tmp_path / "model")
     np.testing.assert_array_equal(loaded.predict_topk(X).scores, model.predict_topk(X).scores)
@@ -382,31 +382,31 @@ def test_a_saved_model_predicts_and_grows_as_before(kind, propensities, tmp_path
 def test_added_trees_are_those_of_a_larger_fit(kind, by_points):
     X, Y = noisy()
     given = as_entries(chances_of_labels(12), Y) if by_points else None
-    grown = fitted(kind, X, Y, n_trees=2, propensities=given).add_trees(X, Y, 3)
-    whole = fitted(kind, X, Y, n_trees=5, propensities=given)
+    grown = fitted(kind, X, Y, n_trees=2, propensity=given).add_trees(X, Y, 3)
+    whole = fitted(kind, X, Y, n_trees=5, propensity=given)
     assert same_trees(grown, whole)
     assert grown.predict_topk(X).scores.tobytes() == whole.predict_topk(X).scores.tobytes()
 
 
-def test_added_trees_use_the_propensities_of_the_fit():
+def test_added_trees_use_the_propensity_of_the_fit():
     X, Y = noisy()
     model = fitted(PfastXMLClassifier, X, Y)
-    before = np.asarray(model.propensities_).tolist()
-    same = fitted(PfastXMLClassifier, X, Y, propensities=np.asarray(model.propensities_))
+    before = np.asarray(model.propensity_).tolist()
+    same = fitted(PfastXMLClassifier, X, Y, propensity=np.asarray(model.propensity_))
     assert same_trees(model.add_trees(X[:90], Y[:90], 2), same.add_trees(X[:90], Y[:90], 2))
-    assert np.asarray(model.propensities_).tolist() == before
+    assert np.asarray(model.propensity_).tolist() == before
 
 
-def test_propensities_of_points_must_fit_the_points_of_added_trees():
+def test_propensity_of_points_must_fit_the_points_of_added_trees():
     X, Y = noisy()
     entries = as_entries(chances_of_labels(12), Y)
-    model = fitted(PfastXMLClassifier, X, Y, propensities=entries)
+    model = fitted(PfastXMLClassifier, X, Y, propensity=entries)
     with pytest.raises(DataError, match=r"must have the shape of Y, \(90, 12\). Got \(200, 12\)"):
         model.add_trees(X[:90], Y[:90], 1)
-    model.set_params(propensities=entries[:90]).add_trees(X[:90], Y[:90], 1)
+    model.set_params(propensity=entries[:90]).add_trees(X[:90], Y[:90], 1)
     assert model.roots_.size == 5
-    with pytest.raises(DataError, match="propensities for each point and label: give such again"):
-        model.set_params(propensities=None).add_trees(X, Y, 1)
+    with pytest.raises(DataError, match="propensities for each sample and label: give such again"):
+        model.set_params(propensity=None).add_trees(X, Y, 1)
 
 
 def test_trees_cannot_bring_labels_that_have_no_centre():
@@ -414,7 +414,7 @@ def test_trees_cannot_bring_labels_that_have_no_centre():
     some = np.flatnonzero(Y[:, [11]].toarray().ravel() == 0)
     with pytest.warns(LabelwoodWarning, match="1 of 12 labels have no sample"):
         model = fitted(PfastreXMLClassifier, X[some], Y[some])
-    with pytest.raises(DataError, match="Label 11 had no point in fit: fit again"):
+    with pytest.raises(DataError, match="Label 11 had no sample in fit: fit again"):
         model.add_trees(X, Y, 1)
     assert model.roots_.size == 4
 
@@ -433,12 +433,12 @@ def test_calibrated_scores_are_chances(kind):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda model: setattr(model, "propensities_", np.ones(3)),
-        lambda model: setattr(model, "propensities_", np.zeros(12)),
-        lambda model: delattr(model, "propensities_"),
+        lambda model: setattr(model, "propensity_", np.ones(3)),
+        lambda model: setattr(model, "propensity_", np.zeros(12)),
+        lambda model: delattr(model, "propensity_"),
     ],
 )
-def test_damaged_propensities_are_refused(change):
+def test_damaged_propensity_are_refused(change):
     model = fitted(PfastXMLClassifier, *noisy())
     model._check_fitted()
     change(model)
@@ -469,7 +469,7 @@ def test_leaf_averages_estimate_the_labels_that_points_really_have():
         kept = rng.random(complete.nnz) < chances[complete.indices]
         Y = complete.copy()
         Y.data = kept.astype(np.float32)
-        model = PfastXMLClassifier(n_trees=1, propensities=chances).fit(X, Y)
+        model = PfastXMLClassifier(n_trees=1, propensity=chances).fit(X, Y)
         sums += model.decision_function(X[:1]).toarray()[0]
     # Standard errors are below √(share (1/p − 1)/500/200) < 0.005.
     np.testing.assert_allclose(sums / 200, complete.toarray().mean(axis=0), atol=0.02)
@@ -486,7 +486,7 @@ def test_with_labels_missing_the_complete_truth_is_found_better_than_by_fastxml(
     gains = []
     for seed in range(3):
         made = synthetic(3000, 1000, 150, drop_labels=True, random_state=seed)
-        weighted = complete_figures(PfastXMLClassifier, made, propensities=made.propensity)
+        weighted = complete_figures(PfastXMLClassifier, made, propensity=made.propensity)
         gains.append(np.subtract(weighted, complete_figures(FastXMLClassifier, made)))
     assert np.all(np.mean(gains, axis=0) > 0.005)
 
@@ -504,13 +504,13 @@ def test_rare_labels_of_bibtex_are_found_sooner_than_by_fastxml(shared_data):
     assert np.all(np.subtract(figures[1], figures[0]) > 0.01)
 
 
-def test_likeliest_centres_want_propensities_of_labels():
+def test_likeliest_centers_want_propensity_of_labels():
     X, Y = noisy()
     chances = as_entries(chances_of_labels(12), Y)
     with pytest.raises(
-        ParameterError, match=r"'tail' parameter .* must be 'mean' with propensities"
+        ParameterError, match=r"'center' parameter .* must be 'mean' with propensities"
     ):
-        fitted(PfastreXMLClassifier, X, Y, tail="mle", propensities=chances)
+        fitted(PfastreXMLClassifier, X, Y, center="likelihood", propensity=chances)
 
 
 @pytest.mark.parametrize("alpha", [-0.1, 1.5, np.nan])
@@ -533,8 +533,8 @@ def test_rows_are_scored_in_blocks_as_they_are_all_at_once(monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore:1 of 13 labels have no sample")
-def test_estimated_propensities_too_small_to_divide_by_are_refused_at_once():
+def test_estimated_propensity_too_small_to_divide_by_are_refused_at_once():
     X, Y = noisy()
     Y = sp.csr_array(sp.hstack([Y, sp.csr_array((200, 1))]))
     with pytest.raises(DataError, match="Propensities must be at least 1e-09"):
-        fitted(PfastXMLClassifier, X, Y, a=9.0, b=1e-6)
+        fitted(PfastXMLClassifier, X, Y, propensity=metrics.propensity(Y, a=9.0, b=1e-6))

@@ -1,8 +1,8 @@
 """Growing one tree of FastXML, depth first.
 
-The points of a node get sides (`assign_sides`), a sparse linear separator learns the sides, and
-the points go where it sends them. Nodes are numbered as they are met: the left child of node v
-is v + 1.
+The samples of a node are assigned to two sides (`assign_sides`), an L1-regularized logistic
+regression learns the assignment, and its sign sends each sample to a child. Nodes are numbered
+in preorder: the left child of node v is v + 1.
 """
 
 from typing import NamedTuple
@@ -19,22 +19,24 @@ from labelwood.trees.fastxml._partition_kernels import assign_sides, gather_labe
 _ONE = np.uint64(1)
 _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
+# Tolerance of the separator relative to the share of its smaller side, as LIBLINEAR scales it.
 _TOL = 0.1
-# Features that want no weight at first are not looked at: hardly any would get one later.
+# Features whose gradient at w = 0 is below the L1 penalty are left out of the problem. On Bibtex
+# hardly any of them got a weight in later iterations, and most columns of a node are such.
 _LEAST_GRADIENT = 1.0
 
 
-class Growth(NamedTuple):
-    """What `FastXMLClassifier` calls by the same names."""
+class Settings(NamedTuple):
+    """The parameters of `FastXMLClassifier`; `bias` is the value of the constant feature."""
 
-    max_leaf: int
-    labels_per_leaf: int
+    max_leaf_samples: int
+    max_leaf_labels: int
     C: float
     bias: float
     newton_steps: int
 
 
-class Points(NamedTuple):
+class Samples(NamedTuple):
     """What all trees are grown on.
 
     `weights` and `gains` belong to the entries of the label lists; gains are weights over the best
@@ -50,10 +52,12 @@ class Points(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Room for a tree to grow in.
+    """Arrays that are allocated once for all nodes of a tree.
 
-    The rows of a node lie side by side in one of two copies of X; its children's lie in the other.
-    Then there are the columns of a node, two cells for each feature and one for each label.
+    The rows of a node are copied next to each other for cache locality. The two buffers `odd`
+    and `even` alternate by depth, so that a child never overwrites the rows that its parent is
+    read from. `column_*` hold the columns of one node, `features` two entries for each feature
+    and `labels` one for each label.
     """
 
     odd: CSRArrays
@@ -67,7 +71,7 @@ class Workspace(NamedTuple):
 class Tree(NamedTuple):
     """One tree in the arrays of a `Forest`.
 
-    `height` is the longest path, and `path` the mean number of decisions of a point.
+    `height` is the longest path, and `path` the mean number of decisions of a sample.
     """
 
     right: PointerArray
@@ -83,45 +87,50 @@ class Tree(NamedTuple):
 
 
 @kernel
-def grow_tree(points: Points, growth: Growth, room: Workspace, state: NDArray[np.uint64]) -> Tree:
+def grow_tree(
+    samples: Samples, settings: Settings, workspace: Workspace, state: NDArray[np.uint64]
+) -> Tree:
     """Grow until nodes are small or cannot be split."""
-    n = points.X.indptr.size - 1
+    n = samples.X.indptr.size - 1
     ids = np.arange(n).astype(np.uint32)
-    todo = np.empty((n + 1, 4), dtype=np.int64)
-    _put(todo, 0, 0, n, -1, 0)
+    stack = np.empty((n + 1, 4), dtype=np.int64)
+    _push(stack, 0, 0, n, -1, 0)
     right = np.full(2 * n, np.int64(-1))
     intercepts = np.zeros(2 * n, dtype=np.float32)
     ends = np.zeros((2, 2 * n + 1), dtype=np.int64)
     features, weights = np.empty(4096, dtype=np.uint32), np.empty(4096, dtype=np.float32)
     labels, averages = np.empty(4096, dtype=np.uint32), np.empty(4096, dtype=np.float32)
-    node, waiting, height, steps = 0, 1, 0, 0
-    while waiting > 0:
-        waiting -= 1
-        start, end, parent, depth = todo[waiting]
-        mine = ids[start:end]
+    node, top, height, steps = 0, 1, 0, 0
+    while top > 0:
+        top -= 1
+        start, end, parent, depth = stack[top]
+        node_samples = ids[start:end]
         if parent >= 0:
             right[parent] = node
         n_left = 0
-        if mine.size > growth.max_leaf:
-            X = points.X if depth == 0 else (room.odd if depth % 2 else room.even)
-            order, n_left, found, numbers, intercepts[node] = _find_split(
-                points, X, start, mine, growth, room, state
+        if node_samples.size > settings.max_leaf_samples:
+            # The root reads X itself; below, the parity of the depth names the buffer.
+            X = samples.X if depth == 0 else (workspace.odd if depth % 2 else workspace.even)
+            order, n_left, found, values_found, intercepts[node] = _find_split(
+                samples, X, start, node_samples, settings, workspace, state
             )
         n_weights, n_averages = ends[0, node], ends[1, node]
         if n_left > 0:
-            mine[:] = mine[order]
-            if max(n_left, mine.size - n_left) > growth.max_leaf:
-                _move_rows(X, start, order, room.even if depth % 2 else room.odd)
-            _put(todo, waiting, start + n_left, end, node, depth + 1)
-            _put(todo, waiting + 1, start, start + n_left, -1, depth + 1)
-            waiting += 2
-            steps += mine.size
+            node_samples[:] = node_samples[order]
+            if max(n_left, node_samples.size - n_left) > settings.max_leaf_samples:
+                _move_rows(X, start, order, workspace.even if depth % 2 else workspace.odd)
+            _push(stack, top, start + n_left, end, node, depth + 1)
+            _push(stack, top + 1, start, start + n_left, -1, depth + 1)
+            top += 2
+            steps += node_samples.size
             height = max(height, depth + 1)
-            features, weights = _append(features, weights, n_weights, found, numbers)
+            features, weights = _append(features, weights, n_weights, found, values_found)
             n_weights += found.size
         else:
-            found, numbers = _average_labels(points, mine, growth.labels_per_leaf, room.labels)
-            labels, averages = _append(labels, averages, n_averages, found, numbers)
+            found, values_found = _average_labels(
+                samples, node_samples, settings.max_leaf_labels, workspace.labels
+            )
+            labels, averages = _append(labels, averages, n_averages, found, values_found)
             n_averages += found.size
         node += 1
         ends[0, node], ends[1, node] = n_weights, n_averages
@@ -141,27 +150,33 @@ def grow_tree(points: Points, growth: Growth, room: Workspace, state: NDArray[np
 
 
 @kernel
-def _put(
-    todo: NDArray[np.int64], place: int, start: int, end: int, parent: int, depth: int
+def _push(
+    stack: NDArray[np.int64], top: int, start: int, end: int, parent: int, depth: int
 ) -> None:
-    """Note a node: its points, the node whose right child it is (−1 for none), its depth."""
-    todo[place, 0] = start
-    todo[place, 1] = end
-    todo[place, 2] = parent
-    todo[place, 3] = depth
+    """Push a node: its samples, the node whose right child it is (−1 for none), its depth."""
+    stack[top, 0] = start
+    stack[top, 1] = end
+    stack[top, 2] = parent
+    stack[top, 3] = depth
 
 
 @kernel
 def _append(
-    indices: IndexArray, values: FloatArray, size: int, more: IndexArray, numbers: FloatArray
+    indices: IndexArray,
+    values: FloatArray,
+    size: int,
+    new_indices: IndexArray,
+    new_values: FloatArray,
 ) -> tuple[IndexArray, FloatArray]:
-    """Write behind the first `size` entries; the arrays are longer ones where room is short."""
-    end = size + more.size
+    """Append behind the first `size` entries; the arrays are reallocated where they are full."""
+    end = size + new_indices.size
     if end > indices.size:
-        room = np.empty(end, dtype=np.uint32), np.empty(end, dtype=np.float32)
-        indices, values = np.concatenate((indices, room[0])), np.concatenate((values, room[1]))
-    indices[size:end] = more
-    values[size:end] = numbers
+        # At least doubled, so that appending takes amortized constant time.
+        tail = np.empty(end, dtype=np.uint32), np.empty(end, dtype=np.float32)
+        indices = np.concatenate((indices, tail[0]))
+        values = np.concatenate((values, tail[1]))
+    indices[size:end] = new_indices
+    values[size:end] = new_values
     return indices, values
 
 
@@ -181,51 +196,52 @@ def _move_rows(X: CSRArrays, start: int, order: IndexArray, to: CSRArrays) -> No
 
 @kernel
 def _find_split(
-    points: Points,
+    samples: Samples,
     X: CSRArrays,
     start: int,
     ids: IndexArray,
-    growth: Growth,
-    room: Workspace,
+    settings: Settings,
+    workspace: Workspace,
     state: NDArray[np.uint64],
 ) -> tuple[IndexArray, int, IndexArray, FloatArray, np.float32]:
-    """A separator of the points `ids`, which are the rows of X from `start` on.
+    """A separator of the samples `ids`, which are the rows of X from `start` on.
 
-    Returns the points, left ones first, how many are left (0 when nothing separates them), and
-    features, weights and intercept of the separator.
+    Returns the samples, those of the left child first, how many these are (0 when nothing
+    separates them), and features, weights and intercept of the separator.
     """
     n = ids.size
     no_index, no_value = np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.float32)
     nothing = (no_index, 0, no_index, no_value, np.float32(0))
     ends, labels, gains, names = gather_labels(
-        points.label_indptr, points.labels, points.gains, ids, room.labels
+        samples.label_indptr, samples.labels, samples.gains, ids, workspace.labels
     )
     if names.size * n == labels.size:
-        return nothing  # all points have the same labels
-    sides = assign_sides(ends, labels, gains, names.size, points.discounts, state)
+        return nothing  # All samples have the same labels.
+    sides = assign_sides(ends, labels, gains, names.size, samples.discounts, state)
     n_positive = np.count_nonzero(sides > 0)
     if n_positive == 0 or n_positive == n:
         return nothing
+    # Both sides have the same total cost, whatever their sizes.
     costs = np.empty(n, dtype=np.float32)
     for k in range(n):
-        costs[k] = growth.C * n / (n_positive if sides[k] > 0 else n - n_positive)
+        costs[k] = settings.C * n / (n_positive if sides[k] > 0 else n - n_positive)
     features, columns = gather_columns(
         X,
         start,
         sides,
         costs,
-        growth.bias,
+        settings.bias,
         _LEAST_GRADIENT,
-        room.features,
-        room.column_indices,
-        room.column_data,
+        workspace.features,
+        workspace.column_indices,
+        workspace.column_data,
     )
     w = np.zeros(columns.indptr.size - 1)
     tol = _TOL * min(n_positive, n - n_positive) / n
-    solve(columns, sides, costs, tol, growth.newton_steps, 1, state, w)
+    solve(columns, sides, costs, tol, settings.newton_steps, 1, state, w)
     intercept = np.float32(0)
     if w.size > features.size:
-        intercept = np.float32(w[-1] * growth.bias)
+        intercept = np.float32(w[-1] * settings.bias)
     w = w[: features.size]
     order, n_left = _order_by_side(columns, w, intercept, n)
     if n_left == 0 or n_left == n:
@@ -260,15 +276,17 @@ def _order_by_side(
 
 @kernel
 def _average_labels(
-    points: Points, ids: IndexArray, most: int, places: IndexArray
+    samples: Samples, ids: IndexArray, most: int, positions: IndexArray
 ) -> tuple[IndexArray, FloatArray]:
-    """The labels with the largest mean weight over the points, and those means."""
+    """The labels with the largest mean weight over the samples, and those means."""
     _, labels, weights, names = gather_labels(
-        points.label_indptr, points.labels, points.weights, ids, places
+        samples.label_indptr, samples.labels, samples.weights, ids, positions
     )
     sums = np.zeros(names.size, dtype=np.float32)
     for p in range(labels.size):
         sums[labels[p]] += weights[p]
+    # Sort keys of one integer each: the bits of a positive float32 have the order of its value,
+    # so their complement sorts descending, and the label in the low half breaks ties.
     bits = sums.view(np.uint32)
     keys = np.empty(names.size, dtype=np.uint64)
     n = 0

@@ -1,8 +1,8 @@
-"""Two sides for the points of a node, such that each side's ranking of labels suits its points.
+"""Two sides for the samples of a node, each with the ranking of labels that suits its samples.
 
-The alternating optimisation of FastXML (Prabhu and Varma, KDD 2014): rank the labels of each
-side by the gains of its points, send every point to the side whose ranking serves it better,
-and again, until none moves or nDCG no longer grows.
+The alternating optimization of FastXML (Prabhu & Varma 2014): rank the labels of each side by
+the gains of its samples, move every sample to the side whose ranking gives it the higher nDCG,
+and repeat until no sample moves or nDCG no longer grows.
 """
 
 import numpy as np
@@ -15,6 +15,7 @@ from labelwood.core.types import FloatArray, IndexArray, PointerArray
 _ONE = np.uint64(1)
 _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
+# Growth of nDCG per sample below which the alternation stops; float32 sums resolve no more.
 _LEAST_GROWTH = 1e-6
 
 
@@ -24,12 +25,12 @@ def gather_labels(
     indices: IndexArray,
     values: FloatArray,
     ids: IndexArray,
-    places: IndexArray,
+    positions: IndexArray,
 ) -> tuple[PointerArray, IndexArray, FloatArray, IndexArray]:
-    """The label entries of the points `ids`, with labels numbered as they appear.
+    """The label entries of the samples `ids`, with labels numbered as they appear.
 
-    The last array tells which label each number stands for. `places` holds a zero for each
-    label, and is left so.
+    The last array maps these numbers to labels. `positions` must hold a zero for each label,
+    and holds zeros again at the end.
     """
     ends = np.empty(ids.size + 1, dtype=np.int64)
     ends[0] = 0
@@ -37,21 +38,21 @@ def gather_labels(
         ends[k + 1] = ends[k] + indptr[ids[k] + 1] - indptr[ids[k]]
     size = ends[ids.size]
     labels, own = np.empty(size, dtype=np.uint32), np.empty(size, dtype=np.float32)
-    names = np.empty(min(size, places.size), dtype=np.uint32)
+    names = np.empty(min(size, positions.size), dtype=np.uint32)
     n_names, q = 0, 0
     for k in range(ids.size):
         i = np.uint64(ids[k])
         for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + _ONE])):
             label = indices[p]
-            if places[label] == 0:
+            if positions[label] == 0:
                 names[n_names] = label
                 n_names += 1
-                places[label] = n_names
-            labels[q] = places[label] - np.uint32(1)
+                positions[label] = n_names
+            labels[q] = positions[label] - np.uint32(1)
             own[q] = values[p]
             q += 1
     for j in range(n_names):
-        places[names[j]] = 0
+        positions[names[j]] = 0
     return ends, labels, own, names[:n_names]
 
 
@@ -64,9 +65,9 @@ def assign_sides(
     discounts: FloatArray,
     state: NDArray[np.uint64],
 ) -> FloatArray:
-    """A side, +1 or −1, for each point, from a random start.
+    """A side, +1 or −1, for each sample, from a random start.
 
-    Point k has the labels `labels[ends[k]:ends[k + 1]]`; a label at rank r (from 0) of a side
+    Sample k has the labels `labels[ends[k]:ends[k + 1]]`; a label at rank r (from 0) of a side
     gives it `discounts[r]` times its gain.
     """
     sides = np.empty(ends.size - 1, dtype=np.float32)
@@ -83,7 +84,7 @@ def assign_sides(
         lead[:] = 0
         value = _rank(sums[0], discounts, np.float32(-1), lead)
         value += _rank(sums[1], discounts, np.float32(1), lead)
-        moved = _move_points(ends, labels, gains, lead, sides, sums)
+        moved = _move_samples(ends, labels, gains, lead, sides, sums)
         if not moved or value - before <= _LEAST_GROWTH * sides.size:
             return sides
         before = value
@@ -91,11 +92,13 @@ def assign_sides(
 
 @kernel
 def _rank(sums: FloatArray, discounts: FloatArray, sign: np.float32, lead: FloatArray) -> float:
-    """Add the discounts of the labels, best sum first, to `lead`; the answer is the side's DCG.
+    """Add the discounts of the labels, best sum first, to `lead`; returns the side's DCG.
 
-    Equal sums share the mean of their discounts, so that no order among them matters. Labels
-    that no point of the side has stand at the next rank, all of them.
+    Equal sums share the mean of their discounts, so that the order among them does not matter.
+    Labels that no sample of the side has all stand at the next rank.
     """
+    # Sort keys of one integer each: complemented bits of a positive float32 sort descending by
+    # value, and the label in the low half breaks ties.
     keys = np.empty(sums.size, dtype=np.uint64)
     bits = sums.view(np.uint32)
     n = 0
@@ -124,7 +127,7 @@ def _rank(sums: FloatArray, discounts: FloatArray, sign: np.float32, lead: Float
 
 
 @kernel
-def _move_points(
+def _move_samples(
     ends: PointerArray,
     labels: IndexArray,
     gains: FloatArray,
@@ -132,7 +135,7 @@ def _move_points(
     sides: FloatArray,
     sums: NDArray[np.float32],
 ) -> bool:
-    """Move each point to the side that leads on its labels; sum the gains of both sides anew."""
+    """Move each sample to the side whose ranking leads on its labels; sum both sides' gains."""
     moved = False
     sums[:] = 0
     for k in range(sides.size):
@@ -151,10 +154,10 @@ def _move_points(
 
 @kernel
 def sort_keys(keys: NDArray[np.uint64]) -> None:
-    """Sort in place: a distribution by leading bits, then insertion (several times NumPy's speed).
+    """Sort in place: distribute by leading bits, then insertion sort.
 
-    Where insertion has much left to do, because most keys fell into a few buckets, the
-    library's sort takes over.
+    Several times as fast as NumPy's sort on the few hundred keys of a node. Where most keys fell
+    into a few buckets, insertion would be quadratic, and the library's sort takes over.
     """
     n = keys.size
     if n > 16:

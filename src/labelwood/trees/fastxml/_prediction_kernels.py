@@ -1,8 +1,8 @@
 """Scoring rows by all trees of a forest.
 
-A decision is a product of sparse weights with a sparse row. Near the root weights are many and
-rows that ask are many: there the weights of a node are spread out once and each row looks up
-its features. Further down it is the row that is spread out, and looked up by the node's features.
+A decision is the dot product of sparse weights with a sparse row. Near the root nodes have many
+weights and many rows: there the weights of a node are scattered into a dense vector once, and each
+row gathers from it. Further down it is the row that is scattered, and the node's weights gather.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ from labelwood.core.types import FloatArray, IndexArray, PointerArray
 from labelwood.trees.fastxml.arrays import Forest
 
 _ONE = np.uint64(1)
-_FEW = 3  # rows, for which nothing is worth being spread out
+_FEW = 3  # rows; below this, scattering the weights of a node never pays
 
 
 @kernel
@@ -30,12 +30,12 @@ def topk_rows(
     top_labels = np.full((n, k), np.int32(-1))
     top_scores = np.full((n, k), np.float32(-np.inf))
     nodes = _descend_together(X, forest, n_features)
-    spread = np.zeros(n_features, dtype=np.float32)
+    dense = np.zeros(n_features, dtype=np.float32)
     scores = np.zeros(n_labels, dtype=np.float32)
     met = np.empty(n_labels + 1, dtype=np.uint32)
     n_trees = np.float32(forest.roots.size)
     for i in range(n):
-        n_met = _score_row(X, i, forest, nodes[:, i], spread, scores, met)
+        n_met = _score_row(X, i, forest, nodes[:, i], dense, scores, met)
         size = 0
         for m in range(n_met):
             label = np.int32(met[m])
@@ -53,7 +53,7 @@ def above_rows(
     """Scores above `threshold` of each row, in CSR arrays (labels in no order)."""
     n = X.indptr.size - 1
     nodes = _descend_together(X, forest, n_features)
-    spread = np.zeros(n_features, dtype=np.float32)
+    dense = np.zeros(n_features, dtype=np.float32)
     scores = np.zeros(n_labels, dtype=np.float32)
     met = np.empty(n_labels + 1, dtype=np.uint32)
     n_trees = np.float32(forest.roots.size)
@@ -61,7 +61,7 @@ def above_rows(
     labels, values = np.empty(1024, dtype=np.uint32), np.empty(1024, dtype=np.float32)
     size = 0
     for i in range(n):
-        n_met = _score_row(X, i, forest, nodes[:, i], spread, scores, met)
+        n_met = _score_row(X, i, forest, nodes[:, i], dense, scores, met)
         if size + n_met > labels.size:
             labels = np.concatenate((labels, np.empty(size + n_met, dtype=np.uint32)))
             values = np.concatenate((values, np.empty(size + n_met, dtype=np.float32)))
@@ -83,17 +83,17 @@ def _score_row(
     i: int,
     forest: Forest,
     nodes: PointerArray,
-    spread: FloatArray,
+    dense: FloatArray,
     scores: FloatArray,
     met: IndexArray,
 ) -> int:
-    """Sum the averages of the leaves below `nodes`; `met` gets their labels, returned is how many.
+    """Sum the averages of the leaves below `nodes`; their labels go to `met`; returns how many.
 
-    `spread` and `scores` hold zeros; `spread` is left so, `scores` has to be cleaned.
+    `dense` and `scores` must hold zeros; `dense` does so again at the end, `scores` does not.
     """
     first, end = np.uint64(X.indptr[i]), np.uint64(X.indptr[i + 1])
     for p in range(first, end):
-        spread[X.indices[p]] = X.data[p]
+        dense[X.indices[p]] = X.data[p]
     n_met = np.uint64(0)
     for tree in range(nodes.size):
         node = np.uint64(nodes[tree])
@@ -101,58 +101,59 @@ def _score_row(
             score = np.float64(forest.intercepts[node])
             begin, stop = forest.weight_indptr[node], forest.weight_indptr[node + _ONE]
             for p in range(np.uint64(begin), np.uint64(stop)):
-                score += np.float64(forest.weights[p]) * spread[forest.features[p]]
+                score += np.float64(forest.weights[p]) * dense[forest.features[p]]
             node = node + _ONE if score > 0 else np.uint64(forest.right[node])
         begin, stop = forest.leaf_indptr[node], forest.leaf_indptr[node + _ONE]
         for p in range(np.uint64(begin), np.uint64(stop)):
             label = forest.labels[p]
-            # Written whether it is new or not: the processor cannot foresee which.
+            # Branch-free append: the label is always written and the length grows only if it
+            # is new, because whether it is new is unpredictable for the processor.
             met[n_met] = label
             n_met += np.uint64(scores[label] == 0)
             scores[label] += forest.averages[p]
     for p in range(first, end):
-        spread[X.indices[p]] = 0
+        dense[X.indices[p]] = 0
     return int(n_met)
 
 
 @kernel
 def _descend_together(X: CSRArrays, forest: Forest, n_features: int) -> NDArray[np.int64]:
-    """For each tree and row the node from which the row goes on alone."""
+    """For each tree and row, the node below which the row is followed alone."""
     n = X.indptr.size - 1
     nodes = np.empty((forest.roots.size, n), dtype=np.int64)
     if n < _FEW:
         for i in range(n):
             nodes[:, i] = forest.roots
         return nodes
-    spread = np.zeros(n_features, dtype=np.float32)
+    dense = np.zeros(n_features, dtype=np.float32)
     rows, others = np.empty(n, dtype=np.uint32), np.empty(n, dtype=np.uint32)
-    todo = np.empty((n + 1, 3), dtype=np.int64)
+    stack = np.empty((n + 1, 3), dtype=np.int64)
     for tree in range(forest.roots.size):
         for i in range(n):
             rows[i] = i
-        todo[0, 0], todo[0, 1], todo[0, 2] = forest.roots[tree], 0, n
-        waiting = 1
-        while waiting > 0:
-            waiting -= 1
-            node, start, end = todo[waiting]
-            here = rows[start:end]
-            if not _pays_to_spread(X, forest, node, here):
-                for k in range(here.size):
-                    nodes[tree, here[k]] = node
+        stack[0, 0], stack[0, 1], stack[0, 2] = forest.roots[tree], 0, n
+        top = 1
+        while top > 0:
+            top -= 1
+            node, start, end = stack[top]
+            node_rows = rows[start:end]
+            if not _pays_to_scatter(X, forest, node, node_rows):
+                for k in range(node_rows.size):
+                    nodes[tree, node_rows[k]] = node
                 continue
-            n_left = _part_rows(X, forest, node, here, spread, others)
+            n_left = _partition_rows(X, forest, node, node_rows, dense, others)
             for k in range(2):
-                todo[waiting, 0] = forest.right[node] if k else node + 1
-                todo[waiting, 1] = start + n_left if k else start
-                todo[waiting, 2] = end if k else start + n_left
-                if todo[waiting, 1] < todo[waiting, 2]:
-                    waiting += 1
+                stack[top, 0] = forest.right[node] if k else node + 1
+                stack[top, 1] = start + n_left if k else start
+                stack[top, 2] = end if k else start + n_left
+                if stack[top, 1] < stack[top, 2]:
+                    top += 1
     return nodes
 
 
 @kernel
-def _pays_to_spread(X: CSRArrays, forest: Forest, node: int, rows: IndexArray) -> bool:
-    """Whether spreading out the node's weights costs less than reading them for each row."""
+def _pays_to_scatter(X: CSRArrays, forest: Forest, node: int, rows: IndexArray) -> bool:
+    """Whether scattering the node's weights costs less than reading them for each row."""
     n_weights = forest.weight_indptr[node + 1] - forest.weight_indptr[node]
     if forest.right[node] < 0 or rows.size < _FEW:
         return False
@@ -163,32 +164,33 @@ def _pays_to_spread(X: CSRArrays, forest: Forest, node: int, rows: IndexArray) -
 
 
 @kernel
-def _part_rows(
+def _partition_rows(
     X: CSRArrays,
     forest: Forest,
     node: int,
     rows: IndexArray,
-    spread: FloatArray,
+    dense: FloatArray,
     others: IndexArray,
 ) -> int:
     """Bring the rows that the node sends left to the front; returns how many those are.
 
-    `spread` holds zeros, and is left so.
+    `dense` must hold zeros, and does so again at the end.
     """
     first, end = np.uint64(forest.weight_indptr[node]), np.uint64(forest.weight_indptr[node + 1])
     for p in range(first, end):
-        spread[forest.features[p]] = forest.weights[p]
+        dense[forest.features[p]] = forest.weights[p]
     n_left = np.uint64(0)
     for k in range(rows.size):
         i = np.uint64(rows[k])
         score = np.float64(forest.intercepts[node])
         for p in range(np.uint64(X.indptr[i]), np.uint64(X.indptr[i + _ONE])):
-            score += np.float64(X.data[p]) * spread[X.indices[p]]
-        # Both are written, one counts: the processor cannot foresee which.
+            score += np.float64(X.data[p]) * dense[X.indices[p]]
+        # Branch-free partition: write to both sides and advance only one, because the branch
+        # is unpredictable.
         rows[n_left] = i
         others[np.uint64(k) - n_left] = i
         n_left += np.uint64(score > 0)
     rows[n_left:] = others[: rows.size - n_left]
     for p in range(first, end):
-        spread[forest.features[p]] = 0
+        dense[forest.features[p]] = 0
     return int(n_left)

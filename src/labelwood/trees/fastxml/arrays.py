@@ -12,7 +12,7 @@ from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, AnyArray, FloatArray, IndexArray, PointerArray
 from labelwood.errors import DataError
 
-_BLOCK = 512
+_BLOCK = 512  # rows of a task: enough that rows meet at nodes, few enough for two threads
 
 
 class Forest(NamedTuple):
@@ -88,7 +88,7 @@ class Forest(NamedTuple):
         return scores
 
     def check(self, n_features: int, n_labels: int) -> None:
-        """Refuse arrays that would send a kernel out of bounds, or round in circles."""
+        """Refuse arrays that would send a kernel out of bounds or into an endless loop."""
         n = self.right.size
         if self.intercepts.size != n or not (
             self.features.size == self.weights.size
@@ -106,10 +106,10 @@ class Forest(NamedTuple):
         if not np.all(inside | (self.right == -1)):
             raise DataError("a node has a child that is not further on in its tree")
         if self.features.size and self.features.max() >= n_features:
-            raise DataError("a decision looks at a feature that does not exist")
+            raise DataError("a decision reads a feature that does not exist")
         if self.labels.size and self.labels.max() >= n_labels:
             raise DataError("a leaf holds a label that does not exist")
-        # NaN is neither.
+        # NaN compares false with both limits, so it is refused as well.
         if not (self.averages.min(initial=1) > 0 and self.averages.max(initial=1) < np.inf):
             raise DataError("a leaf holds an average that is not positive")
         if not (np.isfinite(self.weights).all() and np.isfinite(self.intercepts).all()):

@@ -1,4 +1,4 @@
-"""FastXML: a forest whose trees split points by the labels they should be ranked by."""
+"""FastXML: a forest whose trees split samples by the ranking of labels that suits them."""
 
 from typing import Any, ClassVar, Self
 
@@ -28,41 +28,47 @@ from labelwood.core.types import CSR, DoubleArray, FloatArray, IndexArray, Point
 from labelwood.errors import DataError
 from labelwood.trees.fastxml.arrays import Forest
 
-_COST = 5.0  # so that C = 1 is a good start (see docs/research/fastxml.md)
+# Factor of C, chosen on training folds so that C = 1 is a good start (docs/research/fastxml.md).
+_COST = 5.0
 
 
 class FastXMLClassifier(LabelEstimator):
-    """A forest of trees with sparse linear decisions (Prabhu and Varma, KDD 2014).
+    """A forest of trees with sparse linear decisions (Prabhu & Varma 2014).
 
-    A node gives its points two sides such that each side's ranking of labels suits its points
-    (in nDCG), learns a sparse linear separator of the sides, and lets it send the points down.
-    A leaf keeps the mean of its points' labels; a prediction is the mean over the leaves that
-    a row reaches in all trees, between 0 and 1, and `predict` gives the labels above 0.5.
+    A node partitions its samples into two sides such that the ranking of labels of each side has
+    a high nDCG on its samples, and learns an L1-regularized logistic regression of the sides,
+    whose sign sends samples to the children. A leaf keeps the mean of its samples' labels. The
+    score of a label is the mean over the leaves that a sample reaches in all trees, between 0
+    and 1; `predict` gives the labels above 0.5.
 
     Parameters
     ----------
     n_trees : int
-        Trees of the forest. More are more accurate, in proportion slower and larger.
-    max_leaf : int
-        A node with at most so many points is a leaf; so is one that cannot be split.
-    labels_per_leaf : int
+        Number of trees. Accuracy grows slowly with it, time and size in proportion.
+    max_leaf_samples : int
+        A node with at most so many samples is a leaf; so is one that cannot be split.
+    max_leaf_labels : int
         Labels with the largest averages that a leaf keeps.
     C : float
-        Cost of the errors of a separator, against the absolute sum of its weights. Its two
-        sides cost the same in all: one of m points among the n of a node costs 5 C n/m at each.
-        Features behave as if scaled to rows of unit length, by their median.
-    bias : float
-        Value of the constant feature whose weight is the intercept; 0 for none. It goes by
-        the length of the rows as `C` does.
+        Inverse regularization strength of the separators, as in LogisticRegression with an L1
+        penalty. The two sides of a node have the same total cost: with m of its n samples on a
+        side, an error there costs 5 C n/m. Rows behave as if divided by their median length.
+    fit_intercept : bool
+        Whether separators have an intercept.
+    intercept_scaling : float
+        Value of the constant feature whose (penalized) weight is the intercept, for rows of unit
+        median length.
     newton_steps : int
-        Steps of the solver in a node. More hardly help: the sides are a heuristic.
+        Iterations of the solver in a node. More hardly help: the sides are a heuristic.
     normalize : bool
-        Scale every row to unit length first, in `fit` and in prediction.
+        Scale every row to unit length first, in `fit` and in prediction. Off by default: the
+        separators adapt to the median length, and on Delicious and Bibtex, whose rows are word
+        counts and bits, the published forests use rows as they are.
     calibrate : bool
-        Train a second time, on four fifths of the points, and learn from the rest how often
-        a score is right: `predict_proba` and `predict_topk(…, proba=True)` give chances.
+        Train a second time, on four fifths of the samples, and learn from the rest how often
+        a score is right: `predict_proba` and `predict_topk(…, proba=True)` give probabilities.
     random_state : int, SeedSequence, Generator or None
-        Seed of the sides that points start from, and of the solver's order.
+        Seed of the initial partition of each node and of the solver's order.
     n_jobs : int or None
         Threads over trees and blocks of rows; results do not depend on it.
 
@@ -72,9 +78,9 @@ class FastXMLClassifier(LabelEstimator):
         Label names, or 0…n_labels−1.
     n_leaves_, depth_, path_length_ : arrays of shape (n_trees,)
         Leaves of each tree, decisions on its longest path, and the mean number of decisions
-        that a training point passes.
+        of a training sample.
     calibration_scores_, calibration_probabilities_ : arrays
-        With `calibrate`: knots of the map from scores to chances.
+        With `calibrate`: knots of the map from scores to probabilities.
     roots_, right_, intercepts_, weight_indptr_, features_, weights_ : arrays
         The decisions of all trees, flat (see `labelwood.trees.fastxml.arrays.Forest`).
     leaf_indptr_, labels_, averages_ : arrays
@@ -82,7 +88,7 @@ class FastXMLClassifier(LabelEstimator):
 
     Examples
     --------
-    >>> from labelwood.trees.fastxml.estimator import FastXMLClassifier
+    >>> from labelwood import FastXMLClassifier
     >>> X = [[1, 0, 0], [0, 1, 0], [0, 1, 1], [1, 0, 1]] * 10
     >>> Y = [["cat"], ["dog"], ["dog", "owl"], ["cat"]] * 10
     >>> model = FastXMLClassifier(n_trees=5, random_state=0).fit(X, Y)
@@ -92,10 +98,11 @@ class FastXMLClassifier(LabelEstimator):
 
     _constraints: ClassVar[Constraints] = {
         "n_trees": Integer(low=1, high=10**6),
-        "max_leaf": Integer(low=1),
-        "labels_per_leaf": Integer(low=1),
+        "max_leaf_samples": Integer(low=1),
+        "max_leaf_labels": Integer(low=1),
         "C": Real(above=0, high=1e6),
-        "bias": Real(low=0, high=1e6),
+        "fit_intercept": Boolean(),
+        "intercept_scaling": Real(above=0, high=1e6),
         "newton_steps": Integer(low=1),
         "normalize": Boolean(),
         "calibrate": Boolean(),
@@ -134,10 +141,11 @@ class FastXMLClassifier(LabelEstimator):
         self,
         *,
         n_trees: int = 50,
-        max_leaf: int = 10,
-        labels_per_leaf: int = 100,
+        max_leaf_samples: int = 10,
+        max_leaf_labels: int = 100,
         C: float = 1.0,
-        bias: float = 1.0,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
         newton_steps: int = 3,
         normalize: bool = False,
         calibrate: bool = False,
@@ -145,10 +153,11 @@ class FastXMLClassifier(LabelEstimator):
         n_jobs: int | None = None,
     ) -> None:
         self.n_trees = n_trees
-        self.max_leaf = max_leaf
-        self.labels_per_leaf = labels_per_leaf
+        self.max_leaf_samples = max_leaf_samples
+        self.max_leaf_labels = max_leaf_labels
         self.C = C
-        self.bias = bias
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
         self.newton_steps = newton_steps
         self.normalize = normalize
         self.calibrate = calibrate
@@ -159,14 +168,14 @@ class FastXMLClassifier(LabelEstimator):
         """Grow `n_trees` trees on the rows of `X`."""
         matrix, Y = self._begin_fit(X, y)
         labels_with_samples(Y)
-        self._before_trees(matrix, Y)
+        self._prepare_fit(matrix, Y)
         self._set_trees(*self._grow(matrix, Y, 0, self.n_trees))
         if self.calibrate:
             self._calibrate(matrix, Y)
         return self
 
-    def _before_trees(self, matrix: CSR, Y: CSR) -> None:
-        """Learn what the trees, or what comes after them, will need."""
+    def _prepare_fit(self, matrix: CSR, Y: CSR) -> None:
+        """Fit what a subclass needs before its trees are grown."""
 
     def add_trees(self, X: object, y: object, n: int) -> Self:
         """Grow `n` more trees.
@@ -214,19 +223,19 @@ class FastXMLClassifier(LabelEstimator):
     def _grow(
         self, matrix: CSR, Y: CSR, first: int, n: int
     ) -> tuple[Forest, PointerArray, DoubleArray]:
-        from labelwood.trees.fastxml._growth_kernels import Growth
+        from labelwood.trees.fastxml._growth_kernels import Settings
         from labelwood.trees.fastxml.growth import grow_trees
 
-        growth = Growth(
-            int(self.max_leaf),
-            int(self.labels_per_leaf),
+        settings = Settings(
+            int(self.max_leaf_samples),
+            int(self.max_leaf_labels),
             _COST * float(self.C),
-            float(self.bias),
+            float(self.intercept_scaling) if self.fit_intercept else 0.0,
             int(self.newton_steps),
         )
         states = kernel_states(self.random_state, first + n)[first:]
         return grow_trees(
-            self._scaled(matrix), Y, self._label_weights(Y), growth, states, self.n_jobs
+            self._scaled(matrix), Y, self._label_weights(Y), settings, states, self.n_jobs
         )
 
     def _set_trees(self, forest: Forest, depths: PointerArray, paths: DoubleArray) -> None:

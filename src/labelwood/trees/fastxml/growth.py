@@ -1,4 +1,4 @@
-"""Trees grown on threads, each from a random stream of its own."""
+"""Trees grown in threads, each from its own random stream."""
 
 import math
 from typing import NamedTuple
@@ -15,11 +15,11 @@ from labelwood.errors import DataError
 from labelwood.trees.fastxml import _growth_kernels as kernels
 from labelwood.trees.fastxml.arrays import Forest
 
-_MAX_EXPONENT = 100  # of two, whose power and its inverse are float32 numbers
+_MAX_EXPONENT = 100  # 2**100 and 2**-100 are float32 numbers
 
 
 class GrownTrees(NamedTuple):
-    """Trees, their heights, and the mean number of decisions of a training point in each."""
+    """Trees, their heights, and the mean number of decisions of a training sample in each."""
 
     forest: Forest
     heights: PointerArray
@@ -39,29 +39,30 @@ def grow_trees(
     X: CSR,
     Y: CSR,
     weights: FloatArray,
-    growth: kernels.Growth,
+    settings: kernels.Settings,
     states: list[NDArray[np.uint64]],
     n_jobs: int | None,
 ) -> GrownTrees:
     """One tree for each of `states`; `weights` (> 0) belong to the entries of Y.
 
-    Cost of an error and bias are those for rows of unit length; rows of another median length
-    behave as if all of them were scaled to it.
+    `C` and `bias` are those for rows of unit length; rows of another median length behave as if
+    all of them had been divided by it.
     """
     features = _prepare(X)
-    growth = growth._replace(C=growth.C / features.length, bias=growth.bias * features.length)
-    points = _points(features.X, Y, weights)
+    length = features.length
+    settings = settings._replace(C=settings.C / length, bias=settings.bias * length)
+    samples = _samples(features.X, Y, weights)
     n_threads = min(joblib.effective_n_jobs(n_jobs), len(states))
-    _require_work_memory(points, n_threads)
+    _require_work_memory(samples, n_threads)
 
     def grow(some: list[NDArray[np.uint64]]) -> list[kernels.Tree]:
-        room = _workspace(points, features.columns.size)
-        return [kernels.grow_tree(points, growth, room, state.copy()) for state in some]
+        workspace = _allocate_workspace(samples, features.columns.size)
+        return [kernels.grow_tree(samples, settings, workspace, one.copy()) for one in some]
 
     first = parallel(grow, [[state] for state in states[:n_threads]], n_jobs=n_jobs)
     _require_model_memory(first, len(states))
     others = states[n_threads:]
-    # Several trees in a row, so that fresh memory is not asked for at each.
+    # Several trees for each task, so that a workspace serves more than one.
     size = max(1, len(others) // (4 * n_threads))
     groups = [others[part.start : part.stop] for part in blocks(len(others), size)]
     sizes = [len(group) for group in groups]
@@ -75,47 +76,47 @@ def grow_trees(
 
 
 def _prepare(X: CSR) -> _Features:
-    """The commonest columns first, which keeps them close together, and lengths near one."""
+    """The most frequent columns first, for cache locality, and row lengths near one."""
     counts = np.bincount(X.indices, minlength=X.shape[1])
     columns = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)].astype(np.uint32)
-    place = np.zeros(X.shape[1], dtype=np.int32)
-    place[columns] = np.arange(columns.size, dtype=np.int32)
+    position = np.zeros(X.shape[1], dtype=np.int32)
+    position[columns] = np.arange(columns.size, dtype=np.int32)
     lengths = np.sqrt(row_squares(X))
-    # The median: one long row must not make all others short.
+    # The median is robust: one long row must not make all others short.
     length = float(np.median(lengths[lengths > 0])) if X.nnz else 1.0
-    # A power of two changes no digit: rows score in prediction as they did in training.
+    # Dividing by a power of two is exact, so that rows score in prediction as in training.
     scale = 2.0 ** min(max(round(math.log2(length)), -_MAX_EXPONENT), _MAX_EXPONENT)
-    matrix = type(X)((X.data / np.float32(scale), place[X.indices], X.indptr), shape=X.shape)
+    matrix = type(X)((X.data / np.float32(scale), position[X.indices], X.indptr), shape=X.shape)
     matrix.sort_indices()
     return _Features(csr_arrays(matrix), columns, scale, length / scale)
 
 
-def _points(X: CSRArrays, Y: CSR, weights: FloatArray) -> kernels.Points:
+def _samples(X: CSRArrays, Y: CSR, weights: FloatArray) -> kernels.Samples:
     discounts = 1 / np.log2(2 + np.arange(Y.shape[1] + 1))
     counts = np.diff(Y.indptr)
-    best = np.concatenate([[1.0], np.cumsum(discounts)])
+    best_dcg = np.concatenate([[1.0], np.cumsum(discounts)])  # of a sample with so many labels
     indptr, labels, _ = csr_arrays(Y)
     # Kernels are compiled for arrays that can be written to, whatever was given.
-    return kernels.Points(
+    return kernels.Samples(
         X,
         np.require(indptr, requirements="W"),
         np.require(labels, requirements="W"),
         np.array(weights, dtype=np.float32),
-        (weights / np.repeat(best[counts], counts)).astype(np.float32),
+        (weights / np.repeat(best_dcg[counts], counts)).astype(np.float32),
         discounts.astype(np.float32),
     )
 
 
-def _workspace(points: kernels.Points, n_features: int) -> kernels.Workspace:
-    n = points.X.indptr.size - 1
-    size = points.X.indices.size + n + 1
+def _allocate_workspace(samples: kernels.Samples, n_features: int) -> kernels.Workspace:
+    n = samples.X.indptr.size - 1
+    size = samples.X.indices.size + n + 1
     return kernels.Workspace(
-        _empty_like(points.X),
-        _empty_like(points.X),
+        _empty_like(samples.X),
+        _empty_like(samples.X),
         np.empty(size, dtype=np.uint32),
         np.empty(size, dtype=np.float32),
         np.zeros(2 * n_features, dtype=np.uint32),
-        np.zeros(points.discounts.size, dtype=np.uint32),
+        np.zeros(samples.discounts.size, dtype=np.uint32),
     )
 
 
@@ -123,10 +124,10 @@ def _empty_like(X: CSRArrays) -> CSRArrays:
     return CSRArrays(np.empty_like(X.indptr), np.empty_like(X.indices), np.empty_like(X.data))
 
 
-def _require_work_memory(points: kernels.Points, n_threads: int) -> None:
-    # A thread holds the rows twice and the columns of one node, the labels of one node, and a
-    # few numbers for each row.
-    entries, n, n_labels = points.X.indices.size, points.X.indptr.size, points.labels.size
+def _require_work_memory(samples: kernels.Samples, n_threads: int) -> None:
+    # Each thread holds the rows twice, the columns and labels of one node, and a few numbers
+    # for each row.
+    entries, n, n_labels = samples.X.indices.size, samples.X.indptr.size, samples.labels.size
     if entries + n >= 2**32:
         raise DataError(f"X has {entries:,} non-zeros; trees are grown on fewer than 2³².")
     needed = n_threads * (24 * entries + 16 * n_labels + 120 * n)
@@ -136,7 +137,7 @@ def _require_work_memory(points: kernels.Points, n_threads: int) -> None:
 def _require_model_memory(some: list[list[kernels.Tree]], n_trees: int) -> None:
     """Estimate the model from the trees grown first."""
     sizes = [sum(array.nbytes for array in tree[:8]) for group in some for tree in group]
-    # All trees are held twice while they are joined.
+    # All trees are held twice while they are concatenated.
     needed = int(2.2 * sum(sizes) / len(sizes) * n_trees)
     require_memory(needed, f"a forest of {n_trees} trees", "lower n_trees or C")
 

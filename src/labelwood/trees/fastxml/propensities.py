@@ -11,8 +11,8 @@ from labelwood.errors import DataError
 _LEAST = 1e-9  # sums of inverse propensities stay far below the largest float32
 
 
-class Chances:
-    """The constraint of the parameter: whatever holds numbers; `fit` looks at them."""
+class PropensityValues:
+    """The constraint of the parameter: whatever holds numbers; `fit` checks them."""
 
     def accepts(self, value: object) -> bool:
         """Whether `value` can be an array or a sparse matrix."""
@@ -26,16 +26,18 @@ class Chances:
         return "an array, a Propensity or a sparse matrix"
 
 
-def label_propensities(given: object, Y: CSR, a: float, b: float) -> Propensity | DoubleArray:
-    """One propensity for each label: those given, or estimated from the labels when None are."""
+def label_propensities(given: object, Y: CSR) -> Propensity | DoubleArray:
+    """One propensity for each label: ones for None, estimated from the labels, or as given."""
     n, n_labels = Y.shape
     if given is None:
-        given = Propensity(np.bincount(Y.indices, minlength=n_labels), n, a, b)
-    values = check_chances(given, n_labels)
+        return np.ones(n_labels)
+    if isinstance(given, str):  # "estimate", by the parameter's constraint
+        given = Propensity(np.bincount(Y.indices, minlength=n_labels), n)
+    values = check_label_propensities(given, n_labels)
     return given if isinstance(given, Propensity) else values
 
 
-def check_chances(given: object, n_labels: int) -> DoubleArray:
+def check_label_propensities(given: object, n_labels: int) -> DoubleArray:
     """`given` as an array of `n_labels` propensities, none of them too small to be divided by."""
     values = check_propensity(given, n_labels)
     _refuse_tiny(values)
@@ -52,29 +54,29 @@ def entry_propensities(given: object, Y: CSR) -> DoubleArray:
     [0.5, 0.9, 1.0]
     """
     matrix = _checked_entries(given, Y.shape)
-    places, wanted = _places(matrix), _places(Y)
-    found = np.searchsorted(places, wanted)
-    missing = np.append(places, -1)[found] != wanted
+    positions, wanted = _positions(matrix), _positions(Y)
+    found = np.searchsorted(positions, wanted)
+    missing = np.append(positions, -1)[found] != wanted
     if missing.any():
         row, label = divmod(int(wanted[missing][0]), Y.shape[1])
         raise DataError(
-            f"propensities must have an entry wherever Y has one. "
+            f"propensity must have an entry wherever Y has one. "
             f"Row {row} has label {label} and no propensity of it."
         )
     return matrix.data[found]
 
 
 def _checked_entries(given: object, shape: tuple[int, int]) -> CSR:
-    matrix = checked_csr(given, "propensities")
+    matrix = checked_csr(given, "propensity")
     if matrix.shape != shape:
-        raise DataError(f"propensities must have the shape of Y, {shape}. Got {matrix.shape}.")
+        raise DataError(f"propensity must have the shape of Y, {shape}. Got {matrix.shape}.")
     if matrix.dtype.kind not in "biuf":
-        raise DataError(f"propensities must hold numbers. Got dtype {matrix.dtype}.")
+        raise DataError(f"propensity must hold numbers. Got dtype {matrix.dtype}.")
     matrix = matrix.astype(np.float64)  # a copy: the caller's stays as it is
     matrix.sum_duplicates()
     bad = np.flatnonzero(~((matrix.data > 0) & (matrix.data <= 1)))
     if bad.size:
-        row, label = divmod(int(_places(matrix)[bad[0]]), shape[1])
+        row, label = divmod(int(_positions(matrix)[bad[0]]), shape[1])
         raise DataError(
             f"Propensities must lie in (0, 1]. "
             f"Got {matrix.data[bad[0]]:g} in row {row}, label {label}."
@@ -83,12 +85,12 @@ def _checked_entries(given: object, shape: tuple[int, int]) -> CSR:
     return matrix
 
 
-def _places(matrix: CSR) -> PointerArray:
-    """Where the entries stand when all rows are laid end to end."""
+def _positions(matrix: CSR) -> PointerArray:
+    """The position of each entry in the flattened matrix."""
     rows = np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr))
     return rows * matrix.shape[1] + matrix.indices
 
 
-def _refuse_tiny(chances: DoubleArray) -> None:
-    if chances.min(initial=1) < _LEAST:
-        raise DataError(f"Propensities must be at least {_LEAST:g}. Got {chances.min():g}.")
+def _refuse_tiny(values: DoubleArray) -> None:
+    if values.min(initial=1) < _LEAST:
+        raise DataError(f"Propensities must be at least {_LEAST:g}. Got {values.min():g}.")
