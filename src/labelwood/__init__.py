@@ -27,11 +27,13 @@ _HOME = {
     "PopularityClassifier": "labelwood.baselines",
     "PowersetTreeClassifier": "labelwood.trees.coding.powerset",
     "RerankedClassifier": "labelwood.reranking.reranked",
+    "StreamMonitor": "labelwood.sequences.monitor.monitor",
     "Tagger": "labelwood.tagger",
     "TailClassifier": "labelwood.reranking.tail",
     "Taxonomy": "labelwood.data.taxonomy.taxonomy",
     "TextVectorizer": "labelwood.data.text",
     "TopK": "labelwood.core.topk",
+    "TwoStateGaussianHMM": "labelwood.sequences.two_state_hmm.estimator",
     "choose_learner": "labelwood.auto",
     "expected_costs": "labelwood.auto",
     "load": "labelwood.store.models",
@@ -83,6 +85,10 @@ if TYPE_CHECKING:
     from labelwood.reranking.reranked import RerankedClassifier as RerankedClassifier
     from labelwood.reranking.tail import TailClassifier as TailClassifier
     from labelwood.sequences.gaussian_hmm.estimator import GaussianHMM as GaussianHMM
+    from labelwood.sequences.monitor.monitor import StreamMonitor as StreamMonitor
+    from labelwood.sequences.two_state_hmm.estimator import (
+        TwoStateGaussianHMM as TwoStateGaussianHMM,
+    )
     from labelwood.store.models import load as load
     from labelwood.store.models import save as save
     from labelwood.tagger import Tagger as Tagger

@@ -7,6 +7,7 @@ new parameters; everything else is here, once.
 from labelwood.sequences.engine.certificate import Certificate, certify, mixing
 from labelwood.sequences.engine.chain import Chain
 from labelwood.sequences.engine.em import Emissions, Run, maximize
+from labelwood.sequences.engine.model import SequenceModel
 from labelwood.sequences.engine.recursions import (
     Posteriors,
     filter_states,
@@ -22,6 +23,7 @@ __all__ = [
     "Emissions",
     "Posteriors",
     "Run",
+    "SequenceModel",
     "Sequences",
     "certify",
     "check_sequences",

@@ -12,6 +12,7 @@ from labelwood.sequences.engine.recursions import Posteriors, smooth
 from labelwood.sequences.engine.sequences import Sequences
 
 PLATEAU = "likelihood plateau"
+SETTLED = "parameters settled"
 LIMIT = "iteration limit"
 
 # A log likelihood is a sum over steps; its rounding error is far below this share of it.
@@ -80,8 +81,12 @@ def maximize(
     stationary: bool,
     max_iter: int,
     tol: float,
+    step_tol: float = 0.0,
 ) -> Run[E]:
-    """EM until an iteration gains at most `tol` a step in log likelihood, or `max_iter`."""
+    """EM until an iteration gains at most `tol` a row in log likelihood, or `max_iter`.
+
+    With `step_tol` it stops when the parameters move by no more than that, instead.
+    """
     workspace = np.empty((2, data.n_steps, chain.n_states))
     history: list[float] = []
     steps: list[float] = []
@@ -89,7 +94,11 @@ def maximize(
         found = e_step(data, chain, emissions, workspace)
         history.append(found.log_likelihood)
         check_rise(history)
-        if len(history) > 1 and history[-1] - history[-2] <= tol * data.n_steps:
+        if step_tol > 0:
+            if steps and steps[-1] <= step_tol:
+                reason = SETTLED
+                break
+        elif len(history) > 1 and history[-1] - history[-2] <= tol * data.n_steps:
             reason = PLATEAU
             break
         if len(steps) == max_iter:

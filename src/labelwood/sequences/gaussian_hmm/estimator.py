@@ -1,14 +1,13 @@
 """GaussianHMM: a hidden Markov model with Gaussian observations."""
 
 import warnings
-from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from labelwood.core.contract import FittedAttributes, FittedEstimator
+from labelwood.core.contract import FittedAttributes
 from labelwood.core.params import (
     N_JOBS,
     RANDOM_STATE,
@@ -19,19 +18,9 @@ from labelwood.core.params import (
     Real,
     check_parameters,
 )
-from labelwood.core.random import seed_sequence
 from labelwood.core.types import DoubleArray, PointerArray
-from labelwood.errors import DataError, LabelwoodWarning
-from labelwood.sequences.engine import (
-    Certificate,
-    Chain,
-    Sequences,
-    check_sequences,
-    filter_states,
-    most_probable_path,
-    sample_states,
-    smooth,
-)
+from labelwood.errors import LabelwoodWarning
+from labelwood.sequences.engine import Chain, SequenceModel, check_sequences
 from labelwood.sequences.gaussian_hmm.emissions import Gaussian, Moments
 from labelwood.sequences.gaussian_hmm.fitting import Fit, checked_parameters, fit_restarts
 from labelwood.sequences.gaussian_hmm.online import OnlineStatistics, update
@@ -40,7 +29,7 @@ _GIVEN = (Instance("ndarray", "list", "tuple"), None)
 COVARIANCES = ("spherical", "diagonal", "tied", "full")
 
 
-class GaussianHMM(FittedEstimator):
+class GaussianHMM(SequenceModel):
     """Hidden Markov model with Gaussian observations, fitted by EM (Baum–Welch) with restarts.
 
     Several sequences are given one below the other, with their `lengths`. NaN stands for a
@@ -152,7 +141,6 @@ class GaussianHMM(FittedEstimator):
     stop_reason_: str
     degenerate_states_: PointerArray
     arithmetic_: str
-    certificate_json_: str
     online_: dict[str, Any]
 
     def __init__(
@@ -276,52 +264,6 @@ class GaussianHMM(FittedEstimator):
         degenerate = np.zeros(self.n_states, dtype=bool)
         return Gaussian(self.covariance, self.means_, self.covariances_, self.floor_, degenerate)
 
-    def _densities(self, X: object, lengths: object) -> tuple[Sequences, Any]:
-        data = check_sequences(self, X, lengths)
-        emissions = self._emissions()
-        return data, lambda out: emissions.log_density(data, out)
-
-    @property
-    def certificate_(self) -> Certificate:
-        """What the fit certifies."""
-        check_is_fitted(self)
-        return Certificate.from_json(self.certificate_json_)
-
-    def predict(self, X: object, *, lengths: object = None) -> PointerArray:
-        """The most probable sequence of states (Viterbi)."""
-        return self.decode(X, lengths=lengths)[1]
-
-    def decode(self, X: object, *, lengths: object = None) -> tuple[float, PointerArray]:
-        """Viterbi: the joint log probability of the best states and the data, and the states."""
-        data, fill = self._densities(X, lengths)
-        path, log_probability = most_probable_path(fill, data.offsets, self._chain())
-        return log_probability, path
-
-    def predict_proba(self, X: object, *, lengths: object = None) -> DoubleArray:
-        """Probability of each state at each row, given the whole sequence."""
-        data, fill = self._densities(X, lengths)
-        return smooth(fill, data.offsets, self._chain()).gamma
-
-    def filter_proba(self, X: object, *, lengths: object = None) -> DoubleArray:
-        """Probability of each state at each row, given the rows up to it."""
-        data, fill = self._densities(X, lengths)
-        return filter_states(fill, data.offsets, self._chain()).gamma
-
-    def pair_posteriors(self, X: object, *, lengths: object = None) -> DoubleArray:
-        """Expected number of transitions between each two states, given the data."""
-        data, fill = self._densities(X, lengths)
-        return smooth(fill, data.offsets, self._chain()).pairs
-
-    def log_likelihood(self, X: object, *, lengths: object = None) -> float:
-        """Log likelihood of all sequences together."""
-        data, fill = self._densities(X, lengths)
-        return filter_states(fill, data.offsets, self._chain()).log_likelihood
-
-    def score(self, X: object, y: object = None, *, lengths: object = None) -> float:
-        """Log likelihood a row."""
-        data, fill = self._densities(X, lengths)
-        return filter_states(fill, data.offsets, self._chain()).log_likelihood / data.n_steps
-
     @property
     def n_parameters_(self) -> int:
         """Free parameters of the model."""
@@ -330,30 +272,10 @@ class GaussianHMM(FittedEstimator):
         chain = s * (s - 1) + (s - 1 if self.start == "free" else 0)
         return chain + self._emissions().n_parameters()
 
-    def aic(self, X: object, *, lengths: object = None) -> float:
-        """Akaike's information criterion; lower is better."""
-        return 2 * self.n_parameters_ - 2 * self.log_likelihood(X, lengths=lengths)
-
-    def bic(self, X: object, *, lengths: object = None) -> float:
-        """Bayesian information criterion, by the number of rows that hold a value."""
-        data, fill = self._densities(X, lengths)
-        n = data.n_steps if data.observed is None else int(data.observed.any(axis=0).sum())
-        log_likelihood = filter_states(fill, data.offsets, self._chain()).log_likelihood
-        return float(np.log(n) * self.n_parameters_ - 2 * log_likelihood)
-
-    def sample(
-        self, n_samples: int | Sequence[int] = 1, *, random_state: Any = None
-    ) -> tuple[DoubleArray, PointerArray]:
-        """Draw a sequence (or one of each given length): observations and states."""
-        check_is_fitted(self)
-        lengths = [n_samples] if isinstance(n_samples, (int, np.integer)) else list(n_samples)
-        if not lengths or any(int(length) < 1 for length in lengths):
-            raise DataError(f"n_samples must be ≥ 1. Got {n_samples!r} instead.")
-        rng = np.random.default_rng(seed_sequence(random_state))
-        states = sample_states(self._chain(), [int(length) for length in lengths], rng)
+    def _draw(self, states: PointerArray, rng: np.random.Generator) -> DoubleArray:
         L = np.linalg.cholesky(self._emissions().full())
         noise = rng.standard_normal((states.size, self.means_.shape[1]))
-        return self.means_[states] + np.einsum("trc,tc->tr", L[states], noise), states
+        return np.asarray(self.means_[states] + np.einsum("trc,tc->tr", L[states], noise))
 
     def _sizes(self) -> dict[str, int]:
         return {"states": self.n_states, "features": self.n_features_in_}
@@ -361,10 +283,3 @@ class GaussianHMM(FittedEstimator):
     def _check_fitted(self) -> None:
         super()._check_fitted()
         checked_parameters(self, self.start_, self.transition_, self.means_, self.covariances_)
-        Certificate.from_json(self.certificate_json_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.target_tags.required = False
-        return tags

@@ -1,0 +1,280 @@
+"""One step of the monitor: standardise an observation, filter, and decide.
+
+The state of a figure is three arrays, so that a step allocates nothing:
+
+- `probabilities` (4, 1 + J): row 0 the probability of the healthy state and of J degraded ones
+  (a shift of the mean by `shifts[j]` standard deviations); rows 1 and 2 the first two moments of
+  the time since the degraded state was entered; row 3 the evidence of the e-process. Position
+  (1, 0) has P(degraded), as the kernel summed it;
+- `baseline` (14,): what is known of the healthy stream (positions below);
+- `recent`: the last observations, which are learnt from only when they have proved healthy.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelwood.core._kernels import next_double
+from labelwood.core.kernel import exact_kernel
+from labelwood.core.types import AnyArray, DoubleArray
+
+# Positions in `baseline`.
+N = 0  # observations learnt from
+OFFSET = 1  # subtracted first, so that sums stay exact for large means
+INTERCEPT, SLOPE = 2, 3  # of the regression on the observation before
+P00, P01, P11 = 4, 5, 6  # inverse of its normal matrix
+RSS = 7  # its residual sum of squares
+LAST = 8  # the observation before
+LEARNT = 9  # the last observation that was learnt from
+STEP = 10  # observations so far
+WAITING = 11  # observations in `recent`
+ALARM = 12  # 1 while the figure is in alarm
+TRIAL = 13  # steps of the e-process
+SIZE = 14
+
+# Positions in `settings`.
+HAZARD, RETURN, LEARN, REGRESS, LEVEL, RELEASE, ALPHA, LEAST = 0, 1, 2, 3, 4, 5, 6, 7
+N_SETTINGS = 8
+
+N_ROWS = 4
+_LARGE = 1e250  # where evidence stops to grow
+_DIFFUSE = 1e8  # variance of the regression's coefficients before any observation
+_LEAST = 3.0  # observations before which the scale is not known
+
+
+@exact_kernel
+def normal_score(t: float, freedom: float) -> float:
+    """The normal deviate of the same probability as `t` of Student's distribution.
+
+    Wallace (1959), eq. (4): an error below 0.002 for 25 or more degrees of freedom.
+    """
+    z = math.sqrt(freedom * math.log1p(t * t / freedom))
+    z *= (8.0 * freedom + 1.0) / (8.0 * freedom + 3.0)
+    return z if t >= 0.0 else -z
+
+
+@exact_kernel
+def learn(baseline: DoubleArray, y: float, before: float, regress: bool) -> None:
+    """Recursive least squares of y on (1, before), or on 1 alone."""
+    x = before if regress else 0.0
+    p0 = baseline[P00] + baseline[P01] * x
+    p1 = baseline[P01] + baseline[P11] * x
+    f = 1.0 + p0 + p1 * x
+    error = y - baseline[INTERCEPT] - baseline[SLOPE] * x
+    baseline[INTERCEPT] += p0 / f * error
+    baseline[SLOPE] += p1 / f * error
+    baseline[P00] -= p0 * p0 / f
+    baseline[P01] -= p0 * p1 / f
+    baseline[P11] -= p1 * p1 / f
+    baseline[N] += 1.0
+    used = 2.0 if regress else 1.0
+    if baseline[N] > used:  # the first ones determine the coefficients
+        baseline[RSS] += error * error / f
+
+
+@exact_kernel
+def standardise(baseline: DoubleArray, y: float, settings: DoubleArray) -> float:
+    """The normal score of y given the observation before and what was learnt (NaN: nothing yet).
+
+    With a learnt baseline it is the recursive residual, turned from Student's distribution to
+    the normal (Hawkins 1987): healthy scores are standard normal whatever the true parameters.
+    """
+    x = baseline[LAST] if settings[REGRESS] > 0.0 else 0.0
+    error = y - baseline[INTERCEPT] - baseline[SLOPE] * x
+    if settings[LEARN] == 0.0:
+        return error / math.sqrt(baseline[RSS])
+    freedom = baseline[N] - (2.0 if settings[REGRESS] > 0.0 else 1.0)
+    if freedom < _LEAST or baseline[RSS] <= 0.0:
+        return np.nan
+    p0 = baseline[P00] + baseline[P01] * x
+    p1 = baseline[P01] + baseline[P11] * x
+    f = 1.0 + p0 + p1 * x
+    return normal_score(error / math.sqrt(f * baseline[RSS] / freedom), freedom)
+
+
+@exact_kernel
+def filter_step(
+    probabilities: DoubleArray, u: float, shifts: DoubleArray, weights: DoubleArray,
+    settings: DoubleArray,
+) -> float:  # fmt: skip
+    """One forward step of the filter; returns P(degraded).
+
+    A healthy stream degrades to shift j with probability hazard · weights[j], and a degraded one
+    recovers with probability `return`.
+    """
+    hazard, back = settings[HAZARD], settings[RETURN]
+    healthy = probabilities[0, 0]
+    stay = healthy * (1.0 - hazard) + (1.0 - healthy) * back
+    total = stay
+    for j in range(shifts.size):
+        delta = shifts[j]
+        old = probabilities[0, j + 1] * (1.0 - back)
+        predicted = old + healthy * hazard * weights[j]
+        share = old / predicted if predicted > 0.0 else 0.0
+        # The age of what was degraded grows by one, that of what degrades now is 0. The
+        # likelihood does not depend on the age, so these moments are exact.
+        age = probabilities[1, j + 1]
+        probabilities[2, j + 1] = share * (probabilities[2, j + 1] + 2.0 * age + 1.0)
+        probabilities[1, j + 1] = share * (age + 1.0)
+        predicted *= math.exp(min(delta * u - 0.5 * delta * delta, 600.0))
+        probabilities[0, j + 1] = predicted
+        total += predicted
+    inverse = 1.0 / total
+    probabilities[0, 0] = stay * inverse
+    degraded = 0.0
+    for j in range(shifts.size):
+        probabilities[0, j + 1] *= inverse
+        degraded += probabilities[0, j + 1]
+    probabilities[1, 0] = degraded
+    return degraded
+
+
+@exact_kernel
+def evidence_step(
+    probabilities: DoubleArray, u: float, shifts: DoubleArray, weights: DoubleArray, t: float
+) -> float:
+    """The e-process Σₖ Σⱼ πₖ wⱼ Π_{i ≥ k} Lⱼ(uᵢ) + Σ_{k > t} πₖ with πₖ = 1/(k(k + 1)).
+
+    A martingale of mean one while the stream is healthy, so it ever reaches 1/α with probability
+    at most α (Ville 1939).
+    """
+    total = 1.0 / (t + 1.0)
+    for j in range(shifts.size):
+        delta = shifts[j]
+        ratio = math.exp(min(delta * u - 0.5 * delta * delta, 600.0))
+        value = min((probabilities[3, j + 1] + 1.0 / (t * (t + 1.0))) * ratio, _LARGE)
+        probabilities[3, j + 1] = value
+        total += weights[j] * value
+    return total
+
+
+@exact_kernel
+def decide(
+    probabilities: DoubleArray, baseline: DoubleArray, u: float, degraded: float,
+    shifts: DoubleArray, weights: DoubleArray, settings: DoubleArray,
+) -> None:  # fmt: skip
+    """Alarm at the level (or by the e-process), release at a lower one."""
+    alarm = degraded >= settings[LEVEL]
+    if settings[ALPHA] > 0.0:
+        baseline[TRIAL] += 1.0
+        evidence = evidence_step(probabilities, u, shifts, weights, baseline[TRIAL])
+        alarm = evidence >= 1.0 / settings[ALPHA]
+    if baseline[ALARM] == 0.0:
+        if alarm:
+            baseline[ALARM] = 1.0
+    elif degraded < settings[RELEASE]:
+        baseline[ALARM] = 0.0
+        baseline[TRIAL] = 0.0
+        probabilities[3, :] = 0.0
+
+
+@exact_kernel
+def learn_later(
+    baseline: DoubleArray, recent: DoubleArray, y: float, before: float, settings: DoubleArray
+) -> None:
+    """Learn from the observation that is `recent.size` steps old, unless there is an alarm.
+
+    Without that delay a small shift would be learnt as the new baseline before it is detected.
+    """
+    regress = settings[REGRESS] > 0.0
+    if baseline[ALARM] > 0.0:
+        baseline[WAITING] = 0.0  # what waited was probably degraded already
+        baseline[LEARNT] = y
+        return
+    size = recent.size
+    if size == 0 or baseline[N] < settings[LEAST]:
+        if baseline[STEP] > 1.0 or not regress:
+            learn(baseline, y, before, regress)
+        baseline[LEARNT] = y
+        return
+    waiting = int(baseline[WAITING])
+    if waiting == size:
+        learn(baseline, recent[0], baseline[LEARNT], regress)
+        baseline[LEARNT] = recent[0]
+        for i in range(size - 1):
+            recent[i] = recent[i + 1]
+        waiting -= 1
+    recent[waiting] = y
+    baseline[WAITING] = waiting + 1.0
+
+
+@exact_kernel
+def advance(
+    probabilities: DoubleArray, baseline: DoubleArray, recent: DoubleArray, raw: float,
+    shifts: DoubleArray, weights: DoubleArray, settings: DoubleArray,
+) -> float:  # fmt: skip
+    """Take one observation; P(degraded), which is 0 until enough observations are learnt."""
+    learning = settings[LEARN] > 0.0
+    first = baseline[STEP] == 0.0
+    if first and learning:
+        baseline[OFFSET] = raw
+        baseline[P00] = _DIFFUSE
+        baseline[P11] = _DIFFUSE
+    y = raw - baseline[OFFSET]
+    baseline[STEP] += 1.0
+    degraded = 1.0 - probabilities[0, 0]
+    if not learning or baseline[N] >= settings[LEAST]:
+        u = standardise(baseline, y, settings)
+        if first and settings[REGRESS] > 0.0:
+            # Without an observation before, the stationary distribution is all that is known.
+            phi = baseline[SLOPE]
+            mean = baseline[INTERCEPT] / (1.0 - phi)
+            u = (y - mean) / math.sqrt(baseline[RSS] / (1.0 - phi * phi))
+        degraded = filter_step(probabilities, u, shifts, weights, settings)
+        decide(probabilities, baseline, u, degraded, shifts, weights, settings)
+    if learning:
+        learn_later(baseline, recent, y, baseline[LAST], settings)
+    baseline[LAST] = y
+    return degraded
+
+
+@exact_kernel
+def watch(
+    probabilities: DoubleArray, baseline: DoubleArray, recent: DoubleArray, values: DoubleArray,
+    shifts: DoubleArray, weights: DoubleArray, settings: DoubleArray,
+    degraded: DoubleArray, alarms: AnyArray,
+) -> None:  # fmt: skip
+    """`advance` over many observations; P(degraded) and alarms of each step."""
+    for t in range(values.size):
+        degraded[t] = advance(probabilities, baseline, recent, values[t], shifts, weights, settings)
+        alarms[t] = baseline[ALARM] > 0.0
+
+
+@exact_kernel
+def standard_normal(random: NDArray[np.uint64]) -> float:
+    """A standard normal number (polar method; the second one of the pair is not kept)."""
+    while True:
+        a, b = 2.0 * next_double(random) - 1.0, 2.0 * next_double(random) - 1.0
+        square = a * a + b * b
+        if 0.0 < square < 1.0:
+            return a * math.sqrt(-2.0 * math.log(square) / square)
+
+
+@exact_kernel
+def simulate(
+    random: NDArray[np.uint64], n_healthy: int, shift: float, phi: float, limit: int,
+    probabilities: DoubleArray, baseline: DoubleArray, recent: DoubleArray,
+    shifts: DoubleArray, weights: DoubleArray, settings: DoubleArray, reached: DoubleArray,
+) -> int:  # fmt: skip
+    """Steps of a simulated stream until the alarm; `limit` if there is none.
+
+    The stream has unit variance and autocorrelation `phi`; its mean moves by `shift` after
+    `n_healthy` steps, and steps are counted from there. Row 0 of `reached` holds levels in rising
+    order, and row 1 receives the first step at which P(degraded) reached each of them.
+    """
+    x = standard_normal(random)
+    innovation = math.sqrt(1.0 - phi * phi)
+    n_reached, t = 0, 0
+    while t < limit + n_healthy:
+        t += 1
+        raw = x + (shift if t > n_healthy else 0.0)
+        degraded = advance(probabilities, baseline, recent, raw, shifts, weights, settings)
+        if t > n_healthy:
+            while n_reached < reached.shape[1] and degraded >= reached[0, n_reached]:
+                reached[1, n_reached] = t - n_healthy
+                n_reached += 1
+            if baseline[ALARM] > 0.0:
+                break
+        x = phi * x + innovation * standard_normal(random)
+    return t - n_healthy

@@ -1,0 +1,133 @@
+"""The state of one watched figure: its baseline, its filter, its alarm."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from labelwood.core.types import AnyArray, DoubleArray
+from labelwood.errors import DataError
+from labelwood.sequences.monitor import _kernels as kernels
+
+# Shifts of the mean, in standard deviations, with equal weights: these four keep the delay within
+# 1.3 of the optimum from 0.5 to 2 (tuned by simulation, see the study monitor-delay).
+SHIFTS = (0.5, 1.0, 1.5, 2.0)
+# Probability of recovering in a step. Larger values forget a degraded phase sooner and find small
+# shifts later (0.01: 1.29 of the optimum at 0.5 σ, 0.001: 1.26).
+RETURN = 0.002
+RELEASE_SHARE = 0.3  # of the level, below which an alarm ends
+# Steps after which an observation is learnt from. At once, one of ten shifts by 0.5 would be
+# learnt as the new baseline before it is found (mean delay 460 in place of 76 with a baseline of
+# 200 observations).
+LEARNING_DELAY = 100
+
+
+@dataclass(eq=False)
+class Figure:
+    """Arrays of the kernels (see `_kernels`); `advance` changes them in place."""
+
+    shifts: DoubleArray
+    weights: DoubleArray
+    settings: DoubleArray
+    probabilities: DoubleArray
+    baseline: DoubleArray
+    recent: DoubleArray
+
+    @classmethod
+    def fresh(
+        cls,
+        *,
+        direction: str,
+        hazard: float,
+        level: float,
+        alpha: float,
+        known: tuple[float, float] | None,
+        autocorrelation: float | None,
+        baseline_size: int,
+    ) -> Self:
+        """A figure that has seen nothing yet."""
+        up = np.array(SHIFTS)
+        shifts = {"up": up, "down": -up, "both": np.concatenate([up, -up])}[direction]
+        settings = np.zeros(kernels.N_SETTINGS)
+        settings[kernels.HAZARD], settings[kernels.RETURN] = hazard, RETURN
+        settings[kernels.LEVEL], settings[kernels.RELEASE] = level, RELEASE_SHARE * level
+        settings[kernels.ALPHA], settings[kernels.LEAST] = alpha, baseline_size
+        baseline = np.zeros(kernels.SIZE)
+        phi = 0.0 if autocorrelation is None else autocorrelation
+        delay = 0
+        if known is None:
+            settings[kernels.LEARN] = 1
+            settings[kernels.REGRESS] = autocorrelation is None or phi != 0
+            # Only scores that are learnt from at once are exactly independent, as the guarantee
+            # for all time needs.
+            delay = 0 if alpha > 0 else LEARNING_DELAY
+        else:
+            mean, scale = known
+            settings[kernels.REGRESS] = phi != 0
+            baseline[kernels.OFFSET], baseline[kernels.SLOPE] = mean, phi
+            baseline[kernels.RSS] = scale**2 * (1 - phi**2)
+        probabilities = np.zeros((kernels.N_ROWS, 1 + shifts.size))
+        probabilities[0, 0] = 1
+        weights = np.full(shifts.size, 1 / shifts.size)
+        return cls(shifts, weights, settings, probabilities, baseline, np.zeros(delay))
+
+    def advance(self, value: float) -> None:
+        """Take one observation."""
+        kernels.advance(
+            self.probabilities, self.baseline, self.recent, value,
+            self.shifts, self.weights, self.settings,
+        )  # fmt: skip
+
+    def advance_many(self, values: DoubleArray) -> tuple[DoubleArray, AnyArray]:
+        """Take many observations; P(degraded) and alarms of each step."""
+        degraded, alarms = np.empty(values.size), np.empty(values.size, dtype=np.bool_)
+        kernels.watch(
+            self.probabilities, self.baseline, self.recent, values,
+            self.shifts, self.weights, self.settings, degraded, alarms,
+        )  # fmt: skip
+        return degraded, alarms
+
+    @property
+    def degraded(self) -> float:
+        """P(degraded)."""
+        return float(self.probabilities[1, 0])
+
+    @property
+    def alarm(self) -> bool:
+        """Whether the figure is in alarm."""
+        return bool(self.baseline[kernels.ALARM] > 0)
+
+    @property
+    def learning(self) -> bool:
+        """Whether the baseline is too short to watch."""
+        learnt = self.baseline[kernels.N] >= self.settings[kernels.LEAST]
+        return bool(self.settings[kernels.LEARN] > 0 and not learnt)
+
+    def age(self) -> tuple[float, float]:
+        """Mean and standard deviation of the steps since the change, given that there was one."""
+        weights = self.probabilities[0, 1:]
+        total = weights.sum()
+        if not total > 0:
+            return 0.0, 0.0
+        mean = float(weights @ self.probabilities[1, 1:] / total)
+        square = float(weights @ self.probabilities[2, 1:] / total)
+        return mean, math.sqrt(max(square - mean**2, 0))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The state as plain values."""
+        return {
+            name: getattr(self, name).tolist() for name in ("probabilities", "baseline", "recent")
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take over a state; the shape and every number are checked."""
+        for name in ("probabilities", "baseline", "recent"):
+            own = getattr(self, name)
+            given = np.array(state[name], dtype=np.float64)
+            if given.shape != own.shape or not np.isfinite(given).all():
+                raise DataError(f"the state of a figure has wrong {name}")
+            own[...] = given
+        waiting = self.baseline[kernels.WAITING]
+        if not 0 <= waiting <= self.recent.size or abs(self.probabilities[0].sum() - 1) > 1e-6:
+            raise DataError("the state of a figure is damaged")

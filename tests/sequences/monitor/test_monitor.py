@@ -1,0 +1,340 @@
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from labelwood import StreamMonitor
+from labelwood.errors import DataError, ParameterError
+from labelwood.sequences.monitor import Timeline
+from labelwood.sequences.monitor import _kernels as kernels
+from labelwood.sequences.monitor.calibration import (
+    Scenario,
+    alarm_level,
+    calibrate,
+    simulate_delays,
+)
+
+OPTIMUM = {0.5: 43.7, 1.0: 13.7, 1.5: 6.9, 2.0: 4.2}  # one-sided, run length 5,000
+
+
+def normal(n, shift=0.0, seed=0):
+    return np.random.default_rng(seed).normal(shift, 1, n)
+
+
+def exact_posterior(u, shifts, weights, hazard, back):
+    """P(degraded) and mean age by the joint chain over (state, time of entry), nothing merged."""
+    healthy, entered = 1.0, {}
+    for t, x in enumerate(u):
+        moved = {key: p * (1 - back) for key, p in entered.items()}
+        for j, weight in enumerate(weights):
+            moved[j, t] = healthy * hazard * weight
+        healthy = healthy * (1 - hazard) + back * sum(entered.values())
+        entered = {
+            (j, s): p * math.exp(shifts[j] * x - shifts[j] ** 2 / 2) for (j, s), p in moved.items()
+        }
+        total = healthy + sum(entered.values())
+        healthy /= total
+        entered = {key: p / total for key, p in entered.items()}
+    degraded = sum(entered.values())
+    ages = {s: len(u) - 1 - s for _, s in entered}
+    mean = sum(p * ages[s] for (_, s), p in entered.items()) / degraded
+    square = sum(p * ages[s] ** 2 for (_, s), p in entered.items()) / degraded
+    return degraded, mean, math.sqrt(square - mean**2)
+
+
+def test_the_filter_and_the_age_of_the_change_are_exact():
+    u = np.concatenate([normal(15), normal(10, 1.0, seed=1)])
+    figure = Scenario().figure()
+    for x in u:
+        figure.advance(x)
+    degraded, mean, deviation = exact_posterior(
+        u, figure.shifts, figure.weights, 1 / 5000, figure.settings[kernels.RETURN]
+    )
+    assert figure.degraded == pytest.approx(degraded, rel=1e-12)
+    assert figure.age() == (pytest.approx(mean, rel=1e-10), pytest.approx(deviation, rel=1e-8))
+
+
+def test_the_e_process_is_the_mixture_over_change_points():
+    u = normal(12, 0.5)
+    shifts, weights = np.array([0.5, -1.0]), np.array([0.3, 0.7])
+    state = np.zeros((kernels.N_ROWS, 3))
+    for t, x in enumerate(u, 1):
+        found = kernels.evidence_step(state, x, shifts, weights, float(t))
+    n = len(u)
+    expected = 1 / (n + 1)  # the change is still to come
+    for k in range(1, n + 1):
+        for shift, weight in zip(shifts, weights, strict=True):
+            ratio = math.exp((shift * u[k - 1 :] - shift**2 / 2).sum())
+            expected += weight * ratio / (k * (k + 1))
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("regress", [False, True])
+def test_recursive_residuals_agree_with_least_squares(regress):
+    y = 1e6 + np.cumsum(0.1 * normal(40)) + normal(40, seed=2)
+    figure = Scenario(
+        known=False, baseline_size=30, autocorrelation=None if regress else 0.0
+    ).figure()
+    for x in y[:39]:
+        kernels.advance(
+            figure.probabilities, figure.baseline, np.zeros(0), x,
+            figure.shifts, figure.weights, figure.settings,
+        )  # fmt: skip
+    found = kernels.standardise(figure.baseline, y[39] - y[0], figure.settings)
+    z = y - y[0]
+    first = 1 if regress else 0
+    columns = [np.ones(39 - first)] + ([z[:38]] if regress else [])
+    D = np.column_stack(columns)
+    target = z[first:39]
+    new = np.array([1.0, z[38]]) if regress else np.array([1.0])
+    beta, rss = np.linalg.lstsq(D, target, rcond=None)[:2]
+    freedom = len(target) - D.shape[1]
+    variance = rss[0] / freedom * (1 + new @ np.linalg.inv(D.T @ D) @ new)
+    t = (z[39] - new @ beta) / math.sqrt(variance)
+    assert found == pytest.approx(kernels.normal_score(t, freedom), abs=1e-5)
+
+
+@pytest.mark.parametrize("freedom", [28.0, 100.0, 1000.0])
+def test_normal_scores_have_the_probability_of_students_t(freedom):
+    for t in (-4.0, -1.0, 0.0, 0.3, 2.5):
+        score = kernels.normal_score(t, freedom)
+        assert score == pytest.approx(stats.norm.ppf(stats.t.cdf(t, freedom)), abs=0.003)
+
+
+def test_scores_of_a_learnt_baseline_are_standard_normal_whatever_the_stream():
+    rng = np.random.default_rng(0)
+    scores = []
+    for _ in range(300):
+        figure = Scenario(known=False, baseline_size=30, autocorrelation=0.0).figure()
+        for x in rng.normal(50, 7, 40):
+            if figure.baseline[kernels.STEP] >= 30:
+                y = x - figure.baseline[kernels.OFFSET]
+                scores.append(kernels.standardise(figure.baseline, y, figure.settings))
+            kernels.advance(
+                figure.probabilities, figure.baseline, np.zeros(0), x,
+                figure.shifts, figure.weights, figure.settings,
+            )  # fmt: skip
+    assert stats.kstest(scores, "norm").pvalue > 0.01
+
+
+@pytest.mark.parametrize("direction", ["both", "up"])
+def test_the_promised_run_length_is_kept_at_any_promise(direction):
+    for promised in (150, 700):
+        delays = simulate_delays(Scenario(run_length=promised, direction=direction), 2_000)
+        error = delays.std() / math.sqrt(delays.size)
+        assert promised - 2 * error < delays.mean() < 1.15 * promised
+
+
+@pytest.mark.parametrize("shift", OPTIMUM)
+@pytest.mark.parametrize("direction", ["both", "up"])
+def test_the_delay_is_within_1_3_of_the_optimum(direction, shift):
+    delays = simulate_delays(Scenario(direction=direction, shift=shift), 3_000)
+    assert delays.mean() <= 1.3 * OPTIMUM[shift]
+
+
+def test_a_shift_in_the_other_direction_does_not_alarm():
+    up = StreamMonitor(5000, 0, 1, direction="up")
+    assert not up.update_many(normal(500, -1.0)).alarms.any()
+    down = StreamMonitor(5000, 0, 1, direction="down")
+    assert down.update_many(normal(500, -1.0)).alarms[100:].all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("baseline_size", [200, 1000])
+@pytest.mark.parametrize("phi", [0.0, 0.5])
+def test_a_learnt_baseline_keeps_the_run_length(baseline_size, phi):
+    scenario = Scenario(known=False, baseline_size=baseline_size, phi=phi)
+    delays = simulate_delays(scenario, 2_000, n_jobs=2)
+    error = delays.std() / math.sqrt(delays.size)
+    least = 5000 if phi == 0 else 2500
+    assert delays.mean() > least - 2 * error
+
+
+@pytest.mark.slow
+def test_the_table_of_levels_is_what_calibration_finds():
+    for run_length in (100, 1000):
+        for direction in ("both", "up"):
+            scenario = Scenario(run_length=run_length, direction=direction)
+            level = alarm_level(run_length, two_sided=direction == "both")
+            found = calibrate(scenario, 3_000, random_state=9)
+            assert math.log(level / (1 - level)) == pytest.approx(found + 0.04, abs=0.06)
+
+
+def test_a_short_learnt_baseline_keeps_a_short_promise():
+    delays = simulate_delays(Scenario(run_length=200, known=False, baseline_size=50), 1_500)
+    error = delays.std() / math.sqrt(delays.size)
+    assert delays.mean() > 200 - 2 * error
+
+
+def test_never_means_that_few_streams_ever_alarm():
+    scenario = Scenario(guarantee_alpha=0.2)
+    ended = simulate_delays(scenario, 600, limit=3_000) < 3_000
+    assert 0.02 < ended.mean() < 0.2
+    found = simulate_delays(Scenario(guarantee_alpha=0.2, shift=1.0), 300, limit=3_000)
+    assert found.max() < 100
+
+
+def test_an_alarm_holds_until_the_stream_has_recovered():
+    monitor = StreamMonitor(5000, 0, 1)
+    quiet = monitor.update_many(normal(300))
+    bad = monitor.update_many(normal(100, 1.5, seed=1))
+    good = monitor.update_many(normal(200, seed=2))
+    assert not quiet.alarms.any()
+    assert bad.episodes()[0][0] < 20
+    assert bad.alarms[20:].all()  # it does not flicker
+    (first, last) = good.episodes()[0]
+    assert first == 0
+    assert last < 40
+    assert not good.alarms[last:].any()
+
+
+def test_the_change_point_is_found_with_its_interval():
+    hits = 0
+    for seed in range(100):
+        monitor = StreamMonitor(5000, 0, 1)
+        monitor.update_many(normal(300, seed=seed))
+        monitor.update_many(normal(60, 1.0, seed=1000 + seed))
+        record = monitor.record
+        low, high = record.change_interval
+        assert low <= record.change_point <= high
+        hits += low <= 301 <= high
+    assert hits >= 84  # 90 % intervals
+
+
+def test_updates_one_by_one_and_at_once_are_the_same():
+    x = np.concatenate([normal(250), normal(60, 1.0, seed=3)])
+    one, many = StreamMonitor(baseline_size=100), StreamMonitor(baseline_size=100)
+    records = [one.update(value) for value in x]
+    timeline = many.update_many(x)
+    assert [record.probability for record in records] == timeline.probabilities.tolist()
+    assert [record.alarm for record in records] == timeline.alarms.tolist()
+    assert one.to_json() == many.to_json()
+    assert records[50].learning
+    assert records[50].probability == 0
+    assert not records[-1].learning
+
+
+def test_its_state_goes_through_json_and_goes_on_the_same():
+    x = np.concatenate([normal(250), normal(60, 1.0, seed=3)])
+    monitor = StreamMonitor(figures=["margin"], baseline_size=100)
+    for value in x[:270]:
+        monitor.update(value)
+    copy = StreamMonitor.from_json(monitor.to_json())
+    for value in x[270:]:
+        assert copy.update(value) == monitor.update(value)
+    assert copy.to_json() == monitor.to_json()
+    assert len(monitor.to_json()) < 20_000  # constant memory
+    monitor.reset()
+    assert monitor.record.step == 0
+    assert monitor.record.learning
+
+
+def test_several_figures_share_the_promise_and_name_the_culprit():
+    monitor = StreamMonitor(
+        1000, mean={"margin": 0.5, "tags": 5}, scale=[0.1, 2], figures=["margin", "tags"]
+    )
+    alone = StreamMonitor(2000, 0, 1)
+    assert monitor.level == alone.level
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        record = monitor.update({"margin": rng.normal(0.5, 0.1), "tags": rng.normal(8, 2)})
+    assert record.figures == ("tags",)
+    assert record.alarm
+    assert record.probability > 0.99
+    before = monitor.to_dict()["figures"][0]
+    monitor.update({"tags": 8.0})  # a figure that is left out keeps its state
+    assert monitor.to_dict()["figures"][0] == before
+
+
+def test_autocorrelation_that_is_known_is_taken_out():
+    phi, rng = 0.6, np.random.default_rng(0)
+    x, streams = 0.0, []
+    for _ in range(4_000):
+        x = phi * x + math.sqrt(1 - phi**2) * rng.normal()
+        streams.append(x)
+    naive = StreamMonitor(5000, 0, 1).update_many(streams)
+    aware = StreamMonitor(5000, 0, 1, autocorrelation=phi).update_many(streams)
+    assert len(naive.episodes()) > 5 * max(len(aware.episodes()), 1)
+
+
+@pytest.mark.parametrize(
+    ("x", "message"),
+    [
+        (float("nan"), r"figure 'value' is nan, not a finite number"),
+        (math.inf, "figure 'value' is inf"),
+        ("high", "figure 'value' is 'high'"),
+        (None, "figure 'value' is None"),
+        ([1.0, 2.0], r"must have 1 figures. Got 2"),
+        ({"margin": 1.0}, "no figure 'margin'; the monitor has value"),
+    ],
+)
+def test_an_observation_that_is_none_is_refused_and_changes_nothing(x, message):
+    monitor = StreamMonitor(5000, 0, 1)
+    monitor.update(0.3)
+    before = monitor.to_json()
+    with pytest.raises(DataError, match=message):
+        monitor.update(x)
+    assert monitor.to_json() == before
+
+
+def test_observations_out_of_order_are_refused():
+    monitor = StreamMonitor(5000, 0, 1)
+    monitor.update(0.1, time=10.0)
+    for time in (10.0, 9.0, float("nan")):
+        with pytest.raises(DataError, match=r"came after the one at 10\.0: sort the log"):
+            monitor.update(0.1, time=time)
+    assert monitor.update(0.1, time=10.5).step == 2
+
+
+def test_many_observations_are_checked_before_any_is_taken():
+    monitor = StreamMonitor(5000, 0, 1)
+    with pytest.raises(DataError, match=r"figure 'value' is .*nan.* \(row 1\)"):
+        monitor.update_many([0.0, math.nan])
+    with pytest.raises(DataError, match="must have 1 columns"):
+        monitor.update_many(np.zeros((3, 2)))
+    assert monitor.record.step == 0
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"expected_run_length": 5}, "'expected_run_length' parameter of StreamMonitor"),
+        ({"mean": 0.0}, "mean and scale must be given together"),
+        ({"mean": 0.0, "scale": 0.0}, "scale must be above 0"),
+        ({"mean": [0.0, 1.0], "scale": 1.0}, "mean must be 1 finite numbers"),
+        ({"figures": ["a", "a"]}, "figures must be different names"),
+        ({"direction": "left"}, "'direction' parameter"),
+        ({"autocorrelation": 1.0}, "'autocorrelation' parameter"),
+        ({"baseline_size": 3}, "'baseline_size' parameter"),
+        ({"mean": {"a": 1.0}, "scale": 1.0, "figures": ["a", "b"]}, "mean lacks the figure 'b'"),
+    ],
+)
+def test_parameters_outside_their_constraints_are_refused(parameters, message):
+    with pytest.raises(ParameterError, match=message):
+        StreamMonitor(**parameters)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda state: state.pop("figures"), "not the state of a monitor: KeyError"),
+        (lambda state: state.update(format=2), "monitor of format 2"),
+        (lambda state: state["figures"].pop(), "the number of figures differs"),
+        (lambda state: state["figures"][0]["baseline"].pop(), "wrong baseline"),
+        (lambda state: state["figures"][0]["probabilities"][0].__setitem__(0, 5.0), "damaged"),
+    ],
+)
+def test_a_damaged_state_is_refused(change, message):
+    state = json.loads(StreamMonitor(5000, 0, 1).to_json())
+    change(state)
+    with pytest.raises(DataError, match=message):
+        StreamMonitor.from_dict(state)
+    with pytest.raises(DataError, match="not the state of a monitor"):
+        StreamMonitor.from_json("{")
+
+
+def test_episodes_are_the_stretches_of_alarm():
+    alarms = np.array([True, False, False, True, True])
+    assert Timeline(np.zeros(5), alarms).episodes() == [(0, 1), (3, 5)]
