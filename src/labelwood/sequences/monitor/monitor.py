@@ -106,7 +106,7 @@ class StreamMonitor:
     >>> for x in rng.normal(0.6, 0.1, 30):
     ...     record = monitor.update(x)
     >>> record.alarm, record.probability > 0.99, record.change_point
-    (True, True, 501)
+    (True, True, 502)
     """
 
     _constraints: ClassVar[Constraints] = {
