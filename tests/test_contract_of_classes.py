@@ -43,9 +43,16 @@ EXCEPTIONS = {
 @pytest.fixture(params=CLASSIFIERS, ids=lambda one: one.__name__)
 def classifier(request):
     """A small instance of every classifier, seeded where it takes a seed."""
-    model = request.param(budget=3)
+    model = request.param()
+    if "budget" in model.get_params():
+        model.set_params(budget=3)
     seed = {"random_state": 0} if "random_state" in model.get_params() else {}
     return model.set_params(**seed)
+
+
+def needs_a_budget(classifier):
+    if "budget" not in classifier.get_params():
+        pytest.skip("has no budget of features")
 
 
 def problem(n=150, d=8):
@@ -81,6 +88,7 @@ def test_it_says_how_many_classes_it_can_tell_apart(classifier):
 
 
 def test_a_budget_above_the_number_of_features_is_said_once_where_it_is_fitted(classifier):
+    needs_a_budget(classifier)
     X, y = problem()
     with pytest.warns(LabelwoodWarning, match=r"budget=9 .* features \(8\)") as told:
         classifier.set_params(budget=9).fit(X, y)
@@ -88,6 +96,7 @@ def test_a_budget_above_the_number_of_features_is_said_once_where_it_is_fitted(c
 
 
 def test_selected_features_have_names(classifier):
+    needs_a_budget(classifier)
     pa = pytest.importorskip("pyarrow")
     X, y = problem()
     table = pa.table(dict(zip("abcdefgh", X.toarray().T, strict=True)))
@@ -120,7 +129,7 @@ def test_every_form_of_the_features_gives_the_same_model(classifier, form):
     X, y = problem()
     reference = clone(classifier).fit(X, y).predict(X)
     assert np.array_equal(clone(classifier).fit(form(X), y).predict(form(X)), reference)
-    assert np.mean(reference == y) > 0.8
+    assert np.mean(reference == y) > 0.8 or get_tags(classifier).classifier_tags.poor_score
 
 
 def test_read_only_input_is_enough(classifier):

@@ -28,6 +28,9 @@ _HOME = {
     "PowersetTreeClassifier": "labelwood.trees.coding.powerset",
     "RerankedClassifier": "labelwood.reranking.reranked",
     "StreamMonitor": "labelwood.sequences.monitor.monitor",
+    "RuleSet": "labelwood.trees.rules.rule_set",
+    "RuleTreeClassifier": "labelwood.trees.rules.estimator",
+    "RuleTreeRegressor": "labelwood.trees.rules.regressor",
     "Tagger": "labelwood.tagger",
     "TailClassifier": "labelwood.reranking.tail",
     "Taxonomy": "labelwood.data.taxonomy.taxonomy",
@@ -105,3 +108,6 @@ if TYPE_CHECKING:
     from labelwood.trees.fastxml.pfastrexml import PfastreXMLClassifier as PfastreXMLClassifier
     from labelwood.trees.fastxml.pfastrexml import PfastXMLClassifier as PfastXMLClassifier
     from labelwood.trees.labeltree.estimator import LabelTreeClassifier as LabelTreeClassifier
+    from labelwood.trees.rules.estimator import RuleTreeClassifier as RuleTreeClassifier
+    from labelwood.trees.rules.regressor import RuleTreeRegressor as RuleTreeRegressor
+    from labelwood.trees.rules.rule_set import RuleSet as RuleSet

@@ -69,12 +69,14 @@ def _all_or_nothing(method: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def check_features(owner: BaseEstimator, X: object, *, reset: bool = False) -> CSR:
+def check_features(
+    owner: BaseEstimator, X: object, *, reset: bool = False, allow_nan: bool = False
+) -> CSR:
     """X as CSR; with `reset` the owner takes its width and names from it, else they must fit."""
     if not reset and "n_features_in_" not in vars(owner):  # quicker than to ask scikit-learn
         check_is_fitted(owner)
     if sp.issparse(X):
-        matrix = as_csr(X)  # scikit-learn would follow indices out of bounds
+        matrix = as_csr(X, allow_nan=allow_nan)  # scikit-learn would follow indices out of bounds
         if not reset and matrix.shape[0] > 0 and matrix.shape[1] == owner.n_features_in_:
             return matrix  # nothing is left to check, and one row is answered sooner
         X = matrix
@@ -89,7 +91,7 @@ def check_features(owner: BaseEstimator, X: object, *, reset: bool = False) -> C
         )
     except ValueError as error:
         raise DataError(str(error)) from None
-    return as_csr(checked)
+    return as_csr(checked, allow_nan=allow_nan)
 
 
 def check_fitted_attributes(

@@ -215,7 +215,7 @@ class LabelEstimator(ClassifierMixin, FittedEstimator):
         common: FittedAttributes = {"n_features_in_": int, "multilabel_": bool}
         check_fitted_attributes(self, common, {})
         sizes = {"features": self.n_features_in_, "labels": self.classes_.size}
-        check_fitted_attributes(self, self._fitted, sizes)
+        check_fitted_attributes(self, self._fitted, sizes | self._sizes())
         if any(name in vars(self) for name in _CALIBRATION):
             check_calibration(*(getattr(self, name, None) for name in _CALIBRATION))
 

@@ -18,12 +18,15 @@ class CSRArrays(NamedTuple):
     data: FloatArray
 
 
-def as_csr(X: object, *, name: str = "X", n_columns: int | None = None) -> CSR:
+def as_csr(
+    X: object, *, name: str = "X", n_columns: int | None = None, allow_nan: bool = False
+) -> CSR:
     """Return `X` as a float32 CSR array with sorted, unique indices and finite values.
 
     Nothing is copied where `X` already is that, and `X` itself is never changed.
     Dense arrays, every sparse format, other dtypes, int64 indices, unsorted or
-    duplicate indices (which are summed) and read-only memory maps are accepted.
+    duplicate indices (which are summed) and read-only memory maps are accepted. With
+    `allow_nan`, so is NaN, for estimators that know missing values.
 
     Examples
     --------
@@ -45,7 +48,7 @@ def as_csr(X: object, *, name: str = "X", n_columns: int | None = None) -> CSR:
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
-    check_finite(matrix, name)
+    check_finite(matrix, name, allow_nan=allow_nan)
     return matrix
 
 
@@ -107,13 +110,13 @@ def check_structure(matrix: Any, name: str) -> None:
         raise DataError(f"{name} has column index {bad}, outside 0…{matrix.shape[1] - 1}.")
 
 
-def check_finite(matrix: CSR, name: str) -> None:
-    """Refuse NaN and infinite values, naming the first one's place."""
+def check_finite(matrix: CSR, name: str, *, allow_nan: bool = False) -> None:
+    """Refuse NaN (unless allowed) and infinite values, naming the first one's place."""
     # The sum is finite unless a value is not (or the sum overflows): one cheap pass.
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(matrix.data.sum(dtype=np.float64)):
             return
-    bad = np.flatnonzero(~np.isfinite(matrix.data))
+    bad = np.flatnonzero(np.isinf(matrix.data) if allow_nan else ~np.isfinite(matrix.data))
     if bad.size == 0:
         return
     row = int(np.searchsorted(matrix.indptr, bad[0], side="right")) - 1

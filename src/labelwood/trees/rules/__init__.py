@@ -1,0 +1,1 @@
+"""Decision trees and rules that people can read, edit and trust."""
