@@ -21,7 +21,9 @@ def test_the_arithmetic_of_the_lecture():
     assert zero_one(np.array([0.7]))[0] == pytest.approx(0.3)
     assert after_split(zero_one, 0.5, 0.9) == pytest.approx(0.3)
     assert after_split(zero_one, 0.6, 0.8) == pytest.approx(0.3)
-    assert log_loss(np.array([0.25]))[0] == pytest.approx(-0.25 * np.log(0.25) - 0.75 * np.log(0.75))
+    assert log_loss(np.array([0.25]))[0] == pytest.approx(
+        -0.25 * np.log(0.25) - 0.75 * np.log(0.75)
+    )
 
 
 @pytest.mark.parametrize("purity", [squared, log_loss, lambda p: np.sqrt(p * (1 - p))])
@@ -34,7 +36,7 @@ def test_what_is_refused_is_told_where_it_fails():
         check_purity(zero_one)
     with pytest.raises(ParameterError, match=r"not symmetric: Q\(0.005\) = .* and Q\(0.995\)"):
         check_purity(lambda p: p * (1 - p) * (1 + p))
-    with pytest.raises(ParameterError, match="not strictly concave at p = 0.4"):
+    with pytest.raises(ParameterError, match=r"not strictly concave at p = 0\.4"):
         check_purity(lambda p: np.minimum(p * (1 - p), 0.24))
     with pytest.raises(ParameterError, match="one finite number"):
         check_purity(lambda p: 1.0)

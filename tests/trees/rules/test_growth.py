@@ -25,7 +25,7 @@ def sklearn_loss(model, factor=1.0):
 
 
 def first_difference(ours, theirs):
-    """Nodes at which two trees first differ: pairs of our node and scikit-learn's, from the root."""
+    """Nodes at which two trees first differ: pairs of our node and theirs."""
     trees, tree = ours._trees(), theirs.tree_
     stack, found = [(0, 0)], []
     while stack:
@@ -124,7 +124,9 @@ def test_weights_count_as_repeated_samples():
     X, y = table(seed=3)
     weights = np.random.default_rng(0).integers(0, 4, 200)
     by_weight = RuleTreeClassifier(max_leaves=7).fit(X, y, weights)
-    repeated = RuleTreeClassifier(max_leaves=7).fit(np.repeat(X, weights, axis=0), y.repeat(weights))
+    repeated = RuleTreeClassifier(max_leaves=7).fit(
+        np.repeat(X, weights, axis=0), y.repeat(weights)
+    )
     np.testing.assert_array_equal(by_weight.thresholds_, repeated.thresholds_)
     np.testing.assert_array_equal(by_weight.values_, repeated.values_)
 
@@ -187,7 +189,9 @@ def test_log_loss_of_a_shared_tree_sums_over_labels():
         return -rows.sum() * (p * np.log(p) + (1 - p) * np.log1p(-p)).sum()
 
     best = min(
-        loss(X[:, j] <= cut) + loss(X[:, j] > cut) for j in range(3) for cut in np.unique(X[:, j])[:-1]
+        loss(X[:, j] <= cut) + loss(X[:, j] > cut)
+        for j in range(3)
+        for cut in np.unique(X[:, j])[:-1]
     )
     assert weighted_loss(shared) == pytest.approx(best)
 

@@ -35,7 +35,7 @@ def log_loss(p: DoubleArray) -> DoubleArray:
     >>> log_loss(np.array([0.0, 0.5])).round(4).tolist()
     [0.0, 0.6931]
     """
-    return np.asarray(-xlogy(p, p) - xlogy(1 - p, 1 - p))
+    return np.asarray(0 - xlogy(p, p) - xlogy(1 - p, 1 - p))
 
 
 def zero_one(p: DoubleArray) -> DoubleArray:

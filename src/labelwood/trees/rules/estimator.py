@@ -6,12 +6,13 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.metaestimators import available_if
 
 from labelwood.core.contract import FittedAttributes
 from labelwood.core.estimator import LabelEstimator
 from labelwood.core.params import Boolean, Constraints, OneOf, check_parameter
 from labelwood.core.random import RandomState
-from labelwood.core.sparse import row_blocks
+from labelwood.core.sparse import make_csr, row_blocks
 from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, AnyArray, DoubleArray, PointerArray
 from labelwood.errors import DataError
@@ -36,6 +37,18 @@ from labelwood.trees.rules.view import TREE_ATTRIBUTES, TREE_CONSTRAINTS, RuleTr
 
 _CRITERIA = ("gini", "squared", "log_loss")
 _ROWS_AT_ONCE = 1_024
+
+
+def _tells_classes(estimator: object) -> bool:
+    return not getattr(estimator, "multilabel_", False)
+
+
+def _as_csr(dense: DoubleArray, above: float | None) -> CSR:
+    """Scores above a limit, or all of them, as CSR."""
+    kept = np.ones(dense.shape, dtype=bool) if above is None else dense > above
+    rows, columns = np.nonzero(kept)
+    indptr = np.searchsorted(rows, np.arange(dense.shape[0] + 1))
+    return make_csr(indptr, columns, dense[kept].astype(np.float32), dense.shape)
 
 
 class RuleTreeClassifier(RuleTreeMixin, LabelEstimator):
@@ -230,14 +243,21 @@ class RuleTreeClassifier(RuleTreeMixin, LabelEstimator):
         )
 
     def _score(self, X: CSR, above: float | None = None) -> CSR:
-        """The share of each label in the leaf of each sample, where it is above 0 or `above`."""
-        parts = [self._shares(X[rows], above) for rows in row_blocks(X, _ROWS_AT_ONCE)]
+        """The share of each label in the leaf of each sample; with `above`, only those greater."""
+        parts = [_as_csr(self._probabilities_of(X[rows]), above) for rows in self._blocks(X)]
         return sp.csr_array(sp.vstack(parts, format="csr"))
 
-    def _shares(self, X: CSR, above: float | None) -> CSR:
-        dense = self._probabilities_of(X).astype(np.float32)
-        dense[dense <= (0.0 if above is None else above)] = 0
-        return sp.csr_array(dense)
+    def _score_topk(self, X: CSR, k: int) -> TopK:
+        """The labels of the largest shares, found block by block: no (n, n_labels) array."""
+        parts = [
+            TopK.from_csr(_as_csr(self._probabilities_of(X[rows]), None), k)
+            for rows in self._blocks(X)
+        ]
+        labels = np.concatenate([part.labels for part in parts])
+        return TopK(labels, np.concatenate([part.scores for part in parts]))
+
+    def _blocks(self, X: CSR) -> list[slice]:
+        return row_blocks(X, _ROWS_AT_ONCE)
 
     def _probabilities_of(self, X: CSR) -> DoubleArray:
         """The share of each class or label, of shape (n, n_classes)."""
@@ -255,24 +275,20 @@ class RuleTreeClassifier(RuleTreeMixin, LabelEstimator):
         filled = fill_missing(X, self.missing, self.imputed_)
         return self._trees().apply(filled, self.n_jobs)
 
-    def _score_topk(self, X: CSR, k: int) -> TopK:
-        return TopK.from_csr(self._score(X), k)
-
     def _check_calibrated(self) -> None:
         """Nothing to check: shares of training samples are probabilities as they are."""
 
     def _probabilities(self, scores: AnyArray) -> DoubleArray:
         return np.asarray(scores, dtype=np.float64)
 
-    def predict_proba(self, X: object, k: int = 20) -> Any:
+    @available_if(_tells_classes)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: object) -> DoubleArray:
         """Shares of the classes in the leaf of each sample, of shape (n, n_classes).
 
-        After a fit on label sets: CSR with the `k` largest of each sample.
+        After a fit on label sets, `decision_function` has them as CSR, and
+        ``predict_topk(X, k, proba=True)`` the largest of them.
         """
-        matrix = self._check_X(X)
-        if self.multilabel_:
-            return self.predict_topk(matrix, k).to_csr(self.classes_.size)
-        return self._probabilities_of(matrix)
+        return self._probabilities_of(self._check_X(X))
 
     def rules(self, feature_names: object = None, *, label: object = None) -> RuleSet:
         """The tree as an ordered list of rules that predicts the same.
