@@ -1,6 +1,7 @@
 """Independent pieces of work over threads, in order, whatever the number of threads."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import TypeVar
 
 import joblib
@@ -36,6 +37,28 @@ def parallel(
             results.append(result)
             bar.update(size)
     return results
+
+
+def parallel_stream(
+    function: Callable[[_T], _R], items: Iterable[_T], *, n_jobs: int | None = None
+) -> Iterator[_R]:
+    """Apply `function` to items as they are read; results come in the order of the items.
+
+    Items are read a few ahead of the threads, so that a long stream never is in memory.
+
+    Examples
+    --------
+    >>> list(parallel_stream(abs, iter([-1, 2])))
+    [1, 2]
+    """
+    items = iter(items)
+    run = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+    # In batches, as joblib would read on while results pile up that nobody has taken yet.
+    while batch := list(islice(items, 4 * joblib.effective_n_jobs(n_jobs))):
+        if len(batch) == 1:
+            yield function(batch[0])
+        else:
+            yield from run(joblib.delayed(function)(item) for item in batch)
 
 
 def blocks(n: int, size: int) -> list[range]:

@@ -173,12 +173,16 @@ class Decoder:
 
     def _object(self, content: Any) -> BaseEstimator:
         kind = estimator_class(content["class"])
-        value = kind(**{key: self.decode(one) for key, one in content["params"].items()})
+        params = {key: self.decode(one) for key, one in content["params"].items()}
+        fitted = {key: self.decode(one) for key, one in content["fitted"].items()}
+        if hasattr(kind, "_from_older_version"):
+            kind._from_older_version(params, fitted)
+        value = kind(**params)
         check_parameters(value, getattr(value, "_constraints", {}))
-        for key, one in content["fitted"].items():
+        for key, one in fitted.items():
             if not _FITTED.fullmatch(key):
                 raise ModelError(f"{content['class']} cannot have the fitted attribute {key!r}")
-            setattr(value, key, self.decode(one))
+            setattr(value, key, one)
         if content["fitted"]:
             value._check_fitted()
         return value

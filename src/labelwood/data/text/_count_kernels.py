@@ -1,0 +1,294 @@
+"""Terms of each document counted: sequences of words, and characters within words."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelwood.core.kernel import kernel
+from labelwood.core.types import IndexArray, PointerArray
+from labelwood.data.text._load import tag_of
+from labelwood.data.text._normalize_kernels import normalize
+from labelwood.data.text._table_kernels import (
+    HALF,
+    LOW,
+    ONE,
+    Bytes,
+    Records,
+    Slots,
+    find,
+    grown,
+    longer,
+    refill_row,
+    row_place,
+    write_record,
+)
+from labelwood.data.text._token_kernels import join_tokens, token_spans
+from labelwood.data.text.unicode_tables import UnicodeTables
+
+_ROW = 256  # slots of a row's table at its start; most rows of words need a few times as many
+
+
+class TermIndex(NamedTuple):
+    """Terms that can be looked up: a table, their records, and the bytes these point into."""
+
+    slots: Slots
+    records: Records
+    text: Bytes
+
+
+class Counts(NamedTuple):
+    """Counts of terms in rows, and the terms that are new: slices of the written bytes.
+
+    Row i has the terms `ids[ptr[i]:ptr[i + 1]]`, so many times as `counts` has there.
+    """
+
+    ptr: PointerArray
+    ids: IndexArray
+    counts: IndexArray
+    records: Records
+    tags: IndexArray
+    df: IndexArray
+
+
+@kernel
+def count_sequences(
+    text: Bytes,
+    starts: PointerArray,
+    ends: PointerArray,
+    first: PointerArray,
+    longest: int,
+    n_fields: int,
+    index: TermIndex,
+    grow: bool,
+) -> Counts:
+    """Count the sequences of 1 to `longest` tokens in each row.
+
+    With `grow` every sequence gets a number, else only the terms of `index` are counted.
+    `n_fields` rows in a row are one document, for the document frequencies.
+    """
+    n_rows = first.size - 1
+    slots, records, terms = index
+    tags = np.empty(records.size // 3 if grow else 0, np.uint32)
+    df = np.empty(tags.size, np.uint32)
+    last = np.empty(tags.size, np.int64)
+    n_terms = 0
+    most = first[n_rows] * longest
+    ids, counts = np.empty(most, np.uint32), np.empty(most, np.uint32)
+    ptr = np.empty(n_rows + 1, np.int64)
+    row_slots = np.empty(_ROW, np.uint64)
+    m = 0
+    ptr[0] = 0
+    for row in range(n_rows):
+        mask = np.uint64(_ROW - 1)
+        row_slots = refill_row(row_slots, mask, ids[:0])
+        begin = m
+        document = row // n_fields
+        for i in range(first[row], first[row + 1]):
+            p = starts[i]
+            for j in range(i, min(i + longest, first[row + 1])):
+                stop = ends[j]
+                tag = tag_of(text, p, stop)
+                at = find(slots, records, terms, text, p, stop, tag)
+                slot = slots[at]
+                if slot == 0:
+                    if not grow:
+                        continue
+                    if n_terms == tags.size:
+                        tags, df = longer(tags, n_terms + 1), longer(df, n_terms + 1)
+                        last = longer(last, n_terms + 1)
+                        records = longer(records, 3 * tags.size)
+                    write_record(records, np.uint64(n_terms), text, p, stop - p)
+                    tags[n_terms], df[n_terms], last[n_terms] = tag, 0, -1
+                    n_terms += 1
+                    slot = (tag << HALF) | np.uint64(n_terms)
+                    slots[at] = slot
+                    if 2 * n_terms > slots.size:
+                        slots = grown(slots)
+                term = (slot & LOW) - ONE
+                place = begin + row_place(row_slots, mask, term, m - begin)
+                if place < m:
+                    counts[place] += np.uint32(1)
+                    continue
+                ids[m], counts[m] = term, 1
+                m += 1
+                if grow and last[term] != document:
+                    last[term] = document
+                    df[term] += np.uint32(1)
+                if np.uint64(2 * (m - begin)) > mask:
+                    mask = mask + mask + ONE
+                    row_slots = refill_row(row_slots, mask, ids[begin:m])
+        ptr[row + 1] = m
+    return Counts(
+        ptr,
+        ids[:m].copy(),
+        counts[:m].copy(),
+        records[: 3 * n_terms].copy(),
+        tags[:n_terms].copy(),
+        df[:n_terms].copy(),
+    )
+
+
+@kernel
+def _grams_of_runs(
+    text: Bytes, runs: Counts, low: int, high: int, index: TermIndex, grow: bool
+) -> tuple[PointerArray, IndexArray, Records, IndexArray]:
+    """The terms of `low` to `high` characters in each different run and the spaces around it.
+
+    As scikit-learn's `char_wb` has them: a run too short for `low` counts as a whole. Returns
+    the terms' numbers by run, and records and tags of the new terms.
+    """
+    slots, records, terms = index
+    tags = np.empty(records.size // 3 if grow else 0, np.uint32)
+    n_terms = 0
+    n_runs = runs.tags.size
+    ptr = np.empty(n_runs + 1, np.int64)
+    grams = np.empty(64 * n_runs + 64, np.uint32)
+    m = 0
+    ptr[0] = 0
+    for run in range(n_runs):
+        begin = np.int64(runs.records[3 * run + 1]) - 1
+        end = begin + np.int64(runs.records[3 * run + 2]) + 2
+        n_chars = 0
+        for p in range(begin, end):
+            n_chars += text[p] & 0xC0 != 0x80
+        shortest = min(low, n_chars)
+        p = begin
+        for _ in range(n_chars - shortest + 1):
+            stop, length = p, 0
+            while length < high and stop < end:
+                stop += 1
+                while text[stop] & 0xC0 == 0x80:  # the bytes after the first of a character
+                    stop += 1
+                length += 1
+                if length < shortest:
+                    continue
+                tag = tag_of(text, p, stop)
+                at = find(slots, records, terms, text, p, stop, tag)
+                slot = slots[at]
+                if slot == 0:
+                    if not grow:
+                        continue
+                    if n_terms == tags.size:
+                        tags = longer(tags, n_terms + 1)
+                        records = longer(records, 3 * tags.size)
+                    write_record(records, np.uint64(n_terms), text, p, stop - p)
+                    tags[n_terms] = tag
+                    n_terms += 1
+                    slot = (tag << HALF) | np.uint64(n_terms)
+                    slots[at] = slot
+                    if 2 * n_terms > slots.size:
+                        slots = grown(slots)
+                if m == grams.size:
+                    grams = longer(grams, m + 1)
+                grams[m] = (slot & LOW) - ONE
+                m += 1
+            p += 1
+            while text[p] & 0xC0 == 0x80:
+                p += 1
+        ptr[run + 1] = m
+    return ptr, grams, records[: 3 * n_terms].copy(), tags[:n_terms].copy()
+
+
+@kernel
+def count_grams(
+    text: Bytes, runs: Counts, low: int, high: int, n_fields: int, index: TermIndex, grow: bool
+) -> Counts:
+    """Count the character n-grams of each row, given how often it has each run.
+
+    The n-grams of a run are found once, however often it occurs; `text` must have a space on
+    either side of each run. The other arguments are as those of `count_sequences`.
+    """
+    gram_ptr, grams, records, tags = _grams_of_runs(text, runs, low, high, index, grow)
+    n_rows = runs.ptr.size - 1
+    df = np.zeros(tags.size, np.uint32)
+    last = np.full(tags.size, -1, np.int64)
+    most = 0
+    for run in runs.ids:
+        most += gram_ptr[run + 1] - gram_ptr[run]
+    ids, counts = np.empty(most, np.uint32), np.empty(most, np.uint32)
+    ptr = np.empty(n_rows + 1, np.int64)
+    row_slots = np.empty(_ROW, np.uint64)
+    m = 0
+    ptr[0] = 0
+    for row in range(n_rows):
+        mask = np.uint64(_ROW - 1)
+        row_slots = refill_row(row_slots, mask, ids[:0])
+        begin = m
+        document = row // n_fields
+        for k in range(runs.ptr[row], runs.ptr[row + 1]):
+            run, times = runs.ids[k], runs.counts[k]
+            for g in range(gram_ptr[run], gram_ptr[run + 1]):
+                term = np.uint64(grams[g])
+                place = begin + row_place(row_slots, mask, term, m - begin)
+                if place < m:
+                    counts[place] += times
+                    continue
+                ids[m], counts[m] = term, times
+                m += 1
+                if grow and last[term] != document:
+                    last[term] = document
+                    df[term] += np.uint32(1)
+                if np.uint64(2 * (m - begin)) > mask:
+                    mask = mask + mask + ONE
+                    row_slots = refill_row(row_slots, mask, ids[begin:m])
+        ptr[row + 1] = m
+    return Counts(ptr, ids[:m].copy(), counts[:m].copy(), records, tags, df)
+
+
+class Rule(NamedTuple):
+    """How texts become the terms of one block.
+
+    `chars` says whether they are the n-grams of `low` to `high` characters, or the sequences
+    of 1 to `high` words; words have at least `shortest` characters.
+    """
+
+    lowercase: bool
+    fold_accents: bool
+    fold_digits: bool
+    symbols: bool
+    shortest: int
+    chars: bool
+    low: int
+    high: int
+
+
+@kernel
+def empty_index() -> TermIndex:
+    """A table without terms."""
+    return TermIndex(np.zeros(8192, np.uint64), np.empty(3072, np.uint64), np.empty(0, np.uint8))
+
+
+@kernel
+def count_block(
+    data: Bytes,
+    ptr: PointerArray,
+    rule: Rule,
+    n_fields: int,
+    tables: UnicodeTables,
+    index: TermIndex,
+    grow: bool,
+) -> tuple[Counts, Bytes]:
+    """Count the terms of a block in UTF-8 rows; also the bytes that hold new terms."""
+    text, text_ptr = normalize(
+        data,
+        ptr,
+        rule.lowercase,
+        rule.fold_accents,
+        rule.fold_digits,
+        tables,
+        np.empty(0, np.int64),
+    )
+    starts, ends, first = token_spans(
+        text, text_ptr, rule.shortest, rule.symbols, rule.chars, tables
+    )
+    if rule.chars or rule.high > 1:
+        text, starts, ends = join_tokens(text, starts, ends)
+    terms = text if grow else index.text
+    known = TermIndex(index.slots, index.records, terms)
+    if not rule.chars:
+        return count_sequences(text, starts, ends, first, rule.high, n_fields, known, grow), text
+    new = empty_index()
+    unknown = TermIndex(new.slots, new.records, text)
+    runs = count_sequences(text, starts, ends, first, 1, 1, unknown, True)
+    return count_grams(text, runs, rule.low, rule.high, n_fields, known, grow), text
