@@ -3,11 +3,10 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from labelwood.core.kernel import kernel
 from labelwood.core.types import IndexArray, PointerArray
-from labelwood.data.text._load import tag_of
+from labelwood.data.text._load import Int, tag_of
 from labelwood.data.text._normalize_kernels import normalize
 from labelwood.data.text._table_kernels import (
     HALF,
@@ -57,8 +56,8 @@ def count_sequences(
     starts: PointerArray,
     ends: PointerArray,
     first: PointerArray,
-    longest: int,
-    n_fields: int,
+    longest: Int,
+    n_fields: Int,
     index: TermIndex,
     grow: bool,
 ) -> Counts:
@@ -131,7 +130,7 @@ def count_sequences(
 
 @kernel
 def _grams_of_runs(
-    text: Bytes, runs: Counts, low: int, high: int, index: TermIndex, grow: bool
+    text: Bytes, runs: Counts, low: Int, high: Int, index: TermIndex, grow: bool
 ) -> tuple[PointerArray, IndexArray, Records, IndexArray]:
     """The terms of `low` to `high` characters in each different run and the spaces around it.
 
@@ -150,8 +149,8 @@ def _grams_of_runs(
         begin = np.int64(runs.records[3 * run + 1]) - 1
         end = begin + np.int64(runs.records[3 * run + 2]) + 2
         n_chars = 0
-        for p in range(begin, end):
-            n_chars += text[p] & 0xC0 != 0x80
+        for k in range(begin, end):
+            n_chars += text[k] & 0xC0 != 0x80
         shortest = min(low, n_chars)
         p = begin
         for _ in range(n_chars - shortest + 1):
@@ -192,7 +191,7 @@ def _grams_of_runs(
 
 @kernel
 def count_grams(
-    text: Bytes, runs: Counts, low: int, high: int, n_fields: int, index: TermIndex, grow: bool
+    text: Bytes, runs: Counts, low: Int, high: Int, n_fields: Int, index: TermIndex, grow: bool
 ) -> Counts:
     """Count the character n-grams of each row, given how often it has each run.
 
@@ -247,10 +246,10 @@ class Rule(NamedTuple):
     fold_accents: bool
     fold_digits: bool
     symbols: bool
-    shortest: int
+    shortest: Int
     chars: bool
-    low: int
-    high: int
+    low: Int
+    high: Int
 
 
 @kernel
@@ -264,7 +263,7 @@ def count_block(
     data: Bytes,
     ptr: PointerArray,
     rule: Rule,
-    n_fields: int,
+    n_fields: Int,
     tables: UnicodeTables,
     index: TermIndex,
     grow: bool,

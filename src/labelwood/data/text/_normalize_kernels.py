@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from labelwood.core.kernel import kernel
 from labelwood.core.types import PointerArray
-from labelwood.data.text._load import PADDING
+from labelwood.data.text._load import PADDING, Int
 from labelwood.data.text.unicode_tables import (
     CAPITAL_SIGMA,
     CASED,
@@ -29,7 +29,7 @@ GROWTH_OF_FOLDING = 11
 
 
 @kernel
-def decode(data: Bytes, p: int, end: int) -> tuple[int, int]:
+def decode(data: Bytes, p: Int, end: Int) -> tuple[Int, Int]:
     """The character at byte `p` and its length; what is not UTF-8 is U+FFFD, byte by byte."""
     b = np.int64(data[p])
     if b < 0x80:
@@ -54,7 +54,7 @@ def decode(data: Bytes, p: int, end: int) -> tuple[int, int]:
 
 
 @kernel
-def encode(c: int, out: Bytes, q: int) -> int:
+def encode(c: Int, out: Bytes, q: Int) -> Int:
     """Write the character `c` at byte `q`; returns the byte after it."""
     if c < 0x80:
         out[q] = c
@@ -76,19 +76,19 @@ def encode(c: int, out: Bytes, q: int) -> int:
 
 
 @kernel
-def char_class(c: int, tables: UnicodeTables) -> int:
+def char_class(c: Int, tables: UnicodeTables) -> Int:
     """The class of a character, an index of `tables.flags` and `tables.lower`."""
     return np.int64(tables.stage2[(np.int64(tables.stage1[c >> 8]) << 8) + (c & 255)])
 
 
 @kernel
-def char_flags(c: int, tables: UnicodeTables) -> int:
+def char_flags(c: Int, tables: UnicodeTables) -> Int:
     """What kind of character `c` is."""
     return np.int64(tables.flags[char_class(c, tables)])
 
 
 @kernel
-def _before(data: Bytes, start: int, p: int) -> tuple[int, int]:
+def _before(data: Bytes, start: Int, p: Int) -> tuple[Int, Int]:
     """The character that ends at byte `p`, and where it starts."""
     for size in range(1, min(4, p - start) + 1):
         c, length = decode(data, p - size, p)
@@ -98,7 +98,7 @@ def _before(data: Bytes, start: int, p: int) -> tuple[int, int]:
 
 
 @kernel
-def _is_final_sigma(data: Bytes, start: int, p: int, end: int, tables: UnicodeTables) -> bool:
+def _is_final_sigma(data: Bytes, start: Int, p: Int, end: Int, tables: UnicodeTables) -> bool:
     """Whether the capital sigma at byte `p` ends a word, by the rule of `str.lower`.
 
     Before it must stand a cased letter, and after it none; ignorable characters between do
@@ -126,8 +126,8 @@ def _is_final_sigma(data: Bytes, start: int, p: int, end: int, tables: UnicodeTa
 
 @kernel
 def _write(
-    c: int, fold_accents: bool, fold_digits: bool, tables: UnicodeTables, out: Bytes, q: int
-) -> int:
+    c: Int, fold_accents: bool, fold_digits: bool, tables: UnicodeTables, out: Bytes, q: Int
+) -> Int:
     """Write a lower-cased character, or what folding makes of it."""
     if fold_accents and HANGUL <= c < HANGUL + N_HANGUL:
         # A syllable is a leading consonant, a vowel and perhaps a final consonant
@@ -140,7 +140,7 @@ def _write(
         fold = np.int64(tables.fold2[(np.int64(tables.fold1[c >> 8]) << 8) + (c & 255)])
         if fold:
             for i in range(tables.fold_ptr[fold], tables.fold_ptr[fold + 1]):
-                part = np.int64(tables.fold_data[i])
+                part: Int = np.int64(tables.fold_data[i])
                 if fold_digits and char_flags(part, tables) & DIGIT:
                     part = 0x30
                 q = encode(part, out, q)
@@ -157,7 +157,7 @@ def _is_ascii(data: Bytes) -> bool:
     found = np.uint8(0)
     for b in data:  # without an early end, so that the compiler takes many bytes at once
         found |= b
-    return found < 128
+    return bool(found < 128)
 
 
 @kernel

@@ -4,6 +4,7 @@ import numpy as np
 
 from labelwood.core.kernel import kernel
 from labelwood.core.types import PointerArray
+from labelwood.data.text._load import Int
 from labelwood.data.text._table_kernels import Bytes, Records, Slots
 
 _BYTE = np.uint64(8)
@@ -23,13 +24,13 @@ def leading_bytes(text: Bytes, records: Records, terms: PointerArray) -> Slots:
 
 
 @kernel
-def _is_before(text: Bytes, records: Records, a: int, b: int) -> bool:
+def _is_before(text: Bytes, records: Records, a: Int, b: Int) -> bool:
     p, n = np.int64(records[3 * a + 1]), np.int64(records[3 * a + 2])
     q, m = np.int64(records[3 * b + 1]), np.int64(records[3 * b + 2])
     for k in range(min(n, m)):
         if text[p + k] != text[q + k]:
-            return text[p + k] < text[q + k]
-    return n < m
+            return bool(text[p + k] < text[q + k])
+    return bool(n < m)
 
 
 @kernel
@@ -63,7 +64,7 @@ def sort_ties(text: Bytes, records: Records, terms: PointerArray, keys: Slots) -
 
 @kernel
 def gather_terms(
-    text: Bytes, records: Records, terms: PointerArray, padding: int
+    text: Bytes, records: Records, terms: PointerArray, padding: Int
 ) -> tuple[Bytes, PointerArray]:
     """The bytes of the terms one after the other, and where each starts."""
     ptr = np.zeros(terms.size + 1, np.int64)

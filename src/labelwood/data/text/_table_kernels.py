@@ -8,12 +8,14 @@ A term has a record of three numbers, side by side for one cache miss: its first
 (all there is of most terms), where it starts in its text, and its length.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from labelwood.core.kernel import kernel
 from labelwood.core.types import IndexArray, PointerArray
-from labelwood.data.text._load import PADDING, load, tag_of
+from labelwood.data.text._load import PADDING, Int, load, tag_of
 
 Bytes = NDArray[np.uint8]
 Slots = NDArray[np.uint64]
@@ -28,7 +30,7 @@ _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 @kernel
 def find(
-    slots: Slots, records: Records, terms: Bytes, text: Bytes, p: int, stop: int, tag: np.uint64
+    slots: Slots, records: Records, terms: Bytes, text: Bytes, p: Int, stop: Int, tag: np.uint64
 ) -> np.uint64:
     """The slot of the term `text[p:stop]`, or the free slot where it would go.
 
@@ -57,7 +59,7 @@ def find(
 
 
 @kernel
-def write_record(records: Records, term: np.uint64, text: Bytes, p: int, n: int) -> None:
+def write_record(records: Records, term: np.uint64, text: Bytes, p: Int, n: Int) -> None:
     """Record the term of `n` bytes at `text[p]`."""
     at = term * RECORD
     records[at] = load(text, p, min(n, 8))
@@ -80,7 +82,7 @@ def grown(slots: Slots) -> Slots:
 
 
 @kernel
-def longer(array: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+def longer(array: Any, n: Int) -> Any:
     """A copy of `array` with space for at least `n` entries, and half as much again."""
     copy = np.empty(max(n, array.size + array.size // 2), array.dtype)
     copy[: array.size] = array
@@ -113,13 +115,13 @@ def merge_terms(
     records: Records,
     text: Bytes,
     df: PointerArray,
-    n: int,
-    used: int,
+    n: Int,
+    used: Int,
     other: Bytes,
     other_records: Records,
     tags: IndexArray,
     other_df: IndexArray,
-) -> tuple[Slots, Records, Bytes, PointerArray, int, int, IndexArray]:
+) -> tuple[Slots, Records, Bytes, PointerArray, Int, Int, IndexArray]:
     """Add the terms of a segment to the `n` terms, of `used` bytes, of the segments before.
 
     Returns the grown arrays, and the numbers that the terms of the segment now have.
@@ -160,7 +162,7 @@ def _row_slot(slots: Slots, mask: np.uint64, key: np.uint64) -> np.uint64:
 
 
 @kernel
-def row_place(slots: Slots, mask: np.uint64, key: np.uint64, n: int) -> int:
+def row_place(slots: Slots, mask: np.uint64, key: np.uint64, n: Int) -> Int:
     """The place of `key` in a row of `n` entries: n if it is new, and then it is entered.
 
     A slot of a row's table is `place << 32 | key + 1`, or 0.

@@ -14,17 +14,18 @@ from numpy.typing import NDArray
 
 from labelwood.core.kernel import kernel
 from labelwood.core.types import PointerArray
-from labelwood.data.text._load import PADDING
+from labelwood.data.text._load import PADDING, Int
 from labelwood.data.text._normalize_kernels import char_flags, decode
 from labelwood.data.text.unicode_tables import SPACE, SYMBOL, WORD, UnicodeTables
 
 Bytes = NDArray[np.uint8]
+_intrinsic: Any = intrinsic  # its type has no place for the typing context
 _BLANK = 0x20
 _ONE = np.uint64(1)
 _LAST = np.uint64(63)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@_intrinsic  # type: ignore[untyped-decorator]
 def _lowest_bit(typing: Any, mask: Any) -> Any:
     """The number of the lowest set bit of a uint64 that is not 0."""
 
@@ -35,7 +36,7 @@ def _lowest_bit(typing: Any, mask: Any) -> Any:
 
 
 @kernel
-def _kind(flags: int, runs: bool, symbols: bool) -> int:
+def _kind(flags: Int, runs: bool, symbols: bool) -> Int:
     """1 for a character of a token, 2 for one that is a token by itself, else 0."""
     if runs:
         return 0 if flags & SPACE else 1
@@ -46,7 +47,7 @@ def _kind(flags: int, runs: bool, symbols: bool) -> int:
 
 @kernel
 def token_spans(
-    text: Bytes, ptr: PointerArray, shortest: int, symbols: bool, runs: bool, tables: UnicodeTables
+    text: Bytes, ptr: PointerArray, shortest: Int, symbols: bool, runs: bool, tables: UnicodeTables
 ) -> tuple[PointerArray, PointerArray, PointerArray]:
     """Where the tokens of each document start and end, and the first token of each document.
 
@@ -99,13 +100,13 @@ def token_spans(
 @kernel
 def _block(
     text: Bytes,
-    p: int,
-    end: int,
+    p: Int,
+    end: Int,
     kinds: NDArray[np.uint64],
     runs: bool,
     symbols: bool,
     tables: UnicodeTables,
-) -> tuple[np.uint64, np.uint64, np.uint64, int]:
+) -> tuple[np.uint64, np.uint64, np.uint64, Int]:
     """Masks of word bytes, first and last bytes of symbols; and how many bytes they are of.
 
     A character that would be cut by the end of 64 bytes is left to the next block.
@@ -141,11 +142,11 @@ def _drop_short(
     text: Bytes,
     starts: PointerArray,
     ends: PointerArray,
-    t: int,
-    stop: int,
-    shortest: int,
+    t: Int,
+    stop: Int,
+    shortest: Int,
     tables: UnicodeTables,
-) -> int:
+) -> Int:
     """Move the tokens from `t` on together that are symbols or long enough."""
     for k in range(t, stop):
         size = ends[k] - starts[k]

@@ -76,7 +76,8 @@ class Candidates:
         df = self.df
         frequencies, how_many = np.unique(df, return_counts=True)
         left = self.n - np.cumsum(how_many)
-        threshold = int(frequencies[min(np.searchsorted(-left, -(self.limit // 2)), len(left) - 1)])
+        enough = np.searchsorted(-left, -(self.limit // 2))
+        threshold = int(frequencies[min(int(enough), len(left) - 1)])
         kept = np.flatnonzero(df > threshold)
         text, ptr = gather_terms(self._text, self._records, kept, PADDING)
         numbers = np.zeros(self.n, np.uint32)

@@ -8,9 +8,7 @@ from labelwood.data.text._selection_kernels import chi_squared
 from labelwood.data.text.counting import Candidates, RowCounts
 
 
-def within_frequencies(
-    df: PointerArray, n: int, min_df: float, max_df: float
-) -> PointerArray:
+def within_frequencies(df: PointerArray, n: int, min_df: float, max_df: float) -> PointerArray:
     """Candidates in at least `min_df` documents (a share when below 1) and `max_df · n` at most."""
     least = min_df if isinstance(min_df, int) else min_df * n
     return np.flatnonzero((df >= least) & (df <= max_df * n))
@@ -49,9 +47,7 @@ def chi_squared_scores(
     )
 
 
-def _presence(
-    rows: list[RowCounts], number: PointerArray, n_fields: int, width: int
-) -> CSR:
+def _presence(rows: list[RowCounts], number: PointerArray, n_fields: int, width: int) -> CSR:
     """Candidates by the documents that have them."""
     documents, columns = [], []
     first = 0

@@ -223,7 +223,8 @@ class TextVectorizer(TransformerMixin, FittedEstimator):
                 f"min_chars={self.min_chars} is above max_chars={self.max_chars}; swap them."
             )
         Y = None if y is None else encode_labels(y).Y
-        features, trials = self.features, []
+        features = self.features
+        trials: list[dict[str, Any]] = []
         if features == "auto":
             raise NotImplementedError
         blocks = make_blocks(self, features)
@@ -320,7 +321,7 @@ class TextVectorizer(TransformerMixin, FittedEstimator):
     @staticmethod
     def _from_older_version(params: dict[str, Any], fitted: dict[str, Any]) -> None:
         """Bring what earlier versions stored, a list of words, into today's form."""
-        if "terms_" not in fitted and "ngrams" in params:
+        if "features" not in params and "ngrams" in params:
             params["features"] = "words" if params["ngrams"] == 1 else "words+pairs"
             params["ngrams"] = max(params["ngrams"], 2)
         if "vocabulary_" in fitted:
