@@ -16,8 +16,11 @@ _HOME = {
     "ExperimentSequence": "labelwood.experiments.sequence",
     "FastXMLClassifier": "labelwood.trees.fastxml.estimator",
     "GaussianHMM": "labelwood.sequences.gaussian_hmm.estimator",
+    "GraphLaplacianClassifier": "labelwood.kernels.graph.estimator",
     "HierarchicalPerceptron": "labelwood.taxonomy.perceptron",
     "HierarchicalRLSClassifier": "labelwood.taxonomy.hierarchical_rls.estimator",
+    "KernelBoostingClassifier": "labelwood.kernels.boosting.estimator",
+    "KernelBoostingRegressor": "labelwood.kernels.boosting.estimator",
     "KernelRidgeClassifier": "labelwood.kernels.ridge.estimator",
     "KernelRidgeRegressor": "labelwood.kernels.ridge.estimator",
     "LabelTreeClassifier": "labelwood.trees.labeltree.estimator",
@@ -27,10 +30,10 @@ _HOME = {
     "PopularityClassifier": "labelwood.baselines",
     "PowersetTreeClassifier": "labelwood.trees.coding.powerset",
     "RerankedClassifier": "labelwood.reranking.reranked",
-    "StreamMonitor": "labelwood.sequences.monitor.monitor",
     "RuleSet": "labelwood.trees.rules.rule_set",
     "RuleTreeClassifier": "labelwood.trees.rules.estimator",
     "RuleTreeRegressor": "labelwood.trees.rules.regressor",
+    "StreamMonitor": "labelwood.sequences.monitor.monitor",
     "Tagger": "labelwood.tagger",
     "TailClassifier": "labelwood.reranking.tail",
     "Taxonomy": "labelwood.data.taxonomy.taxonomy",
@@ -81,6 +84,15 @@ if TYPE_CHECKING:
     from labelwood.data.text import TextVectorizer as TextVectorizer
     from labelwood.experiments.best_arm.experiment import BestArmExperiment as BestArmExperiment
     from labelwood.experiments.sequence import ExperimentSequence as ExperimentSequence
+    from labelwood.kernels.boosting.estimator import (
+        KernelBoostingClassifier as KernelBoostingClassifier,
+    )
+    from labelwood.kernels.boosting.estimator import (
+        KernelBoostingRegressor as KernelBoostingRegressor,
+    )
+    from labelwood.kernels.graph.estimator import (
+        GraphLaplacianClassifier as GraphLaplacianClassifier,
+    )
     from labelwood.kernels.ridge.estimator import KernelRidgeClassifier as KernelRidgeClassifier
     from labelwood.kernels.ridge.estimator import KernelRidgeRegressor as KernelRidgeRegressor
     from labelwood.linear.budgeted.estimator import BudgetedClassifier as BudgetedClassifier

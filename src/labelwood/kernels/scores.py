@@ -1,4 +1,4 @@
-"""Dense scores of many labels as CSR, a block of rows at a time."""
+"""What the classifiers of kernels share: targets of two classes, and scores as CSR."""
 
 from collections.abc import Callable
 
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from labelwood.core.memory import require_memory
 from labelwood.core.sparse import make_csr
 from labelwood.core.types import CSR, DoubleArray
+from labelwood.errors import DataError
 from labelwood.kernels.functions import Samples, row_slices
 
 
@@ -39,3 +40,9 @@ def _sparse(scores: DoubleArray, usable: NDArray[np.bool_], above: float | None)
     indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
     columns = np.nonzero(kept)[1]
     return make_csr(indptr, columns, scores[kept].astype(np.float32), scores.shape)
+
+
+def check_two_classes(Y: CSR, multilabel: bool) -> None:
+    """Refuse one class for all samples, of which there is nothing to learn."""
+    if not multilabel and Y.shape[1] < 2:
+        raise DataError("y holds one class and two are needed.")

@@ -10,11 +10,10 @@ from labelwood.core.estimator import LabelEstimator
 from labelwood.core.labels import labels_with_samples
 from labelwood.core.params import Constraints, check_parameters
 from labelwood.core.types import CSR, DoubleArray
-from labelwood.errors import DataError
 from labelwood.kernels.functions import Samples
 from labelwood.kernels.ridge.base import KernelRidge
 from labelwood.kernels.samples import Targets, check_targets
-from labelwood.kernels.scores import scored_labels
+from labelwood.kernels.scores import check_two_classes, scored_labels
 
 
 class KernelRidgeRegressor(MultiOutputMixin, RegressorMixin, KernelRidge):
@@ -138,9 +137,3 @@ norm_, transduction_, n_iter_, stop_reason_ :
 
     def _score(self, X: Samples, above: float | None = None) -> CSR:
         return scored_labels(self._values, X, self.label_has_samples_, above)
-
-
-def check_two_classes(Y: CSR, multilabel: bool) -> None:
-    """Refuse one class for all samples, of which there is nothing to learn."""
-    if not multilabel and Y.shape[1] < 2:
-        raise DataError("y holds one class and two are needed.")
