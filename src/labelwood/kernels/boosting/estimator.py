@@ -7,7 +7,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from labelwood.core.contract import FittedAttributes
 from labelwood.core.estimator import LabelEstimator
-from labelwood.core.labels import labels_with_points
+from labelwood.core.labels import labels_with_samples
 from labelwood.core.params import Constraints, OneOf, Real, check_parameters
 from labelwood.core.types import CSR, DoubleArray
 from labelwood.kernels.boosting.base import KernelBoosting
@@ -230,7 +230,7 @@ stop_reason_ :
         samples, Y = self._begin_fit(X, y)
         check_two_classes(Y, self.multilabel_)
         self.label_has_samples_ = np.zeros(Y.shape[1], dtype=bool)
-        self.label_has_samples_[labels_with_points(Y)] = True
+        self.label_has_samples_[labels_with_samples(Y)] = True
         # Of two classes the second against the first says all.
         columns = Y[:, [1]] if self._two_classes() else Y
         targets = Targets(columns, gain=2.0, shift=-1.0)
