@@ -15,6 +15,7 @@ _FOREST: dict[str, Change] = {
     "labels_per_leaf": "max_leaf_labels",
     "bias": lambda value: _intercept(value),
 }
+_CODING_TREE: dict[str, Change] = {"bias": lambda value: _intercept(value)}
 _TAIL_CENTERS = {"mle": "likelihood"}
 # The constants a and b were parameters; now a Propensity carries them, and what was estimated
 # with them is a fitted attribute.
@@ -27,6 +28,9 @@ _PROPENSITY_FOREST: dict[str, Change] = {
 }
 
 PARAMETERS: dict[str, dict[str, Change]] = {
+    "AnnotationTreeClassifier": _CODING_TREE,
+    "PowersetTreeClassifier": _CODING_TREE,
+    "BudgetedTreeClassifier": {"min_split": "min_samples_split"},
     "FastXMLClassifier": _FOREST,
     "PfastXMLClassifier": _PROPENSITY_FOREST,
     "PfastreXMLClassifier": _PROPENSITY_FOREST,

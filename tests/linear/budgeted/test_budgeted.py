@@ -29,7 +29,12 @@ from labelwood.linear.budgeted._feature_kernels import (
     restrict,
     saliency,
 )
-from labelwood.linear.budgeted._newton_kernels import _bend, _curvature, _slope, newton_step
+from labelwood.linear.budgeted._newton_kernels import (
+    _gradient,
+    _hessian,
+    _hessian_product,
+    newton_step,
+)
 from labelwood.linear.budgeted._objective_kernels import (
     Problem,
     best_intercept,
@@ -207,13 +212,13 @@ def group_problem(fit_intercept):
     X, signs = noisy_problem(n=50, d=4)
     costs = np.random.default_rng(1).random((2, 50)) + 0.2
     costs[0, :10] = 0
-    places = np.array([0, 1, 2, 2, 3], dtype=np.uint32)
+    positions = np.array([0, 1, 2, 2, 3], dtype=np.uint32)
     starts = np.array([0, 3, 5])
-    problem = Problem(csr_arrays(as_csr(X)), 4, signs, costs, starts, places, fit_intercept)
+    problem = Problem(csr_arrays(as_csr(X)), 4, signs, costs, starts, positions, fit_intercept)
     weights = 0.3 * np.random.default_rng(2).standard_normal((2, 5))
 
     def value(w):
-        products = collapse(w, places, 4) @ X.T.astype(np.float64)
+        products = collapse(w, positions, 4) @ X.T.astype(np.float64)
         total = losses(problem, products, np.zeros(2), np.empty((2, 50)))
         lengths = [np.linalg.norm(w[:, a:b]) for a, b in itertools.pairwise(starts)]
         return total + 0.5 * sum(lengths) ** 2
@@ -223,11 +228,11 @@ def group_problem(fit_intercept):
 
 def derivatives(problem, weights):
     products, residuals = np.empty((2, 50)), np.empty((2, 50))
-    margins(problem.X, collapse(weights, problem.places, 4), products)
+    margins(problem.X, collapse(weights, problem.positions, 4), products)
     losses(problem, products, np.zeros(2), residuals)
-    at = _curvature(problem, weights, residuals)
+    at = _hessian(problem, weights, residuals)
     combine(problem.X, residuals, at.sums)
-    return at, _slope(problem, at)
+    return at, _gradient(problem, at)
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -240,21 +245,23 @@ def test_first_and_second_derivatives_are_limits_of_differences(fit_intercept):
     assert np.sum(slope * direction) == pytest.approx(rise, rel=1e-6)
     after = derivatives(problem, weights + h * direction)[1]
     before = derivatives(problem, weights - h * direction)[1]
-    np.testing.assert_allclose(_bend(problem, at, direction), (after - before) / (2 * h), rtol=1e-5)
+    np.testing.assert_allclose(
+        _hessian_product(problem, at, direction), (after - before) / (2 * h), rtol=1e-5
+    )
 
 
 def test_a_step_of_newtons_leaves_groups_of_zero_and_lowers_the_value():
     problem, weights, value = group_problem(True)
     weights[:, 3:] = 0
     here, products, residuals = weights.copy(), np.empty((2, 50)), np.empty((2, 50))
-    margins(problem.X, collapse(here, problem.places, 4), products)
+    margins(problem.X, collapse(here, problem.positions, 4), products)
     at_start = value(weights)
     new, n_steps = newton_step(problem, here, products, np.zeros(2), residuals, at_start, 100)
     assert new < 0.9 * at_start
     assert new == pytest.approx(value(here))
     assert 1 <= n_steps <= 100
     assert not here[:, 3:].any()
-    expected = collapse(here, problem.places, 4)
+    expected = collapse(here, problem.positions, 4)
     np.testing.assert_allclose(products, expected @ noisy_problem(n=50, d=4)[0].T, atol=1e-6)
 
 
@@ -447,8 +454,8 @@ def test_few_nonzeros_among_very_many_columns_are_the_same_problem():
     X, signs = noisy_problem(n=50, d=8)
     narrow = as_csr(X)
     columns = np.sort(np.random.default_rng(0).choice(2**31 - 10, 8, replace=False))
-    places = columns[narrow.indices].astype(np.int32)
-    wide = sp.csr_array((narrow.data, places, narrow.indptr), shape=(50, 2**31 - 10))
+    positions = columns[narrow.indices].astype(np.int32)
+    wide = sp.csr_array((narrow.data, positions, narrow.indptr), shape=(50, 2**31 - 10))
     here = solve_budgeted(narrow, signs, np.ones(50), budget=EVERY, plane_size=2)
     there = solve_budgeted(wide, signs, np.ones(50), budget=EVERY, plane_size=2)
     np.testing.assert_array_equal(there.features, columns[here.features])
@@ -507,7 +514,7 @@ def test_values_too_small_for_the_cost_are_said():
     X, signs = noisy_problem(n=200)
     small = BudgetedClassifier(2).fit(1e-4 * X, signs)
     assert np.unique(small.predict(1e-4 * X)).size == 1
-    assert "no decision divides the points: raise C, scale the columns" in small.stop_reason_
+    assert "no decision divides the samples: raise C, scale the columns" in small.stop_reason_
     larger = BudgetedClassifier(2, C=1e8).fit(1e-4 * X, signs)
     assert larger.score(1e-4 * X, signs) > 0.8
     assert "divides" not in larger.stop_reason_

@@ -35,11 +35,11 @@ deltas = st.floats(1e-6, 0.99)
 
 
 def test_a_bound_prints_its_terms_and_when_it_is_vacuous():
-    bound = Bound("error", {"a": 0.25, "b": 0.5}, 1.0, "much", "a book", {"points": 7}, "hm")
+    bound = Bound("error", {"a": 0.25, "b": 0.5}, 1.0, "much", "a book", {"samples": 7}, "hm")
     lines = str(bound).splitlines()
     assert lines[0] == "error ≤ 0.75 (a book)"
     assert [line.split() for line in lines[1:]] == [
-        ["a", "0.25"], ["b", "0.5"], ["points", "7"], ["hm"], ["assumes", "much"]
+        ["a", "0.25"], ["b", "0.5"], ["samples", "7"], ["hm"], ["assumes", "much"]
     ]  # fmt: skip
     assert "vacuous: 0.75 or less" in str(Bound("error", bound.terms, 0.75, "much", "a book"))
     assert Bound("error", {"a": math.inf}, 1.0, "", "").vacuous
@@ -122,21 +122,21 @@ def test_theorem_5_of_a_fitted_tree_is_that_of_a_dense_walk():
     ways = [dense_walk(model, row) for row in x.astype(np.float64)]
     total = 0.0
     for leaf in np.flatnonzero(model.right_ < 0):
-        points = [i for i, (end, _) in enumerate(ways) if end == leaf]
-        if not points:
+        samples = [i for i, (end, _) in enumerate(ways) if end == leaf]
+        if not samples:
             continue
-        trace = sum(float(x[i].astype(float) @ x[i]) + 1 for i in points)
-        wrong = {i for i in points if (model.slopes_[leaf] > 0) != (y[i] == "yes")}
-        taken = ways[points[0]][1]
+        trace = sum(float(x[i].astype(float) @ x[i]) + 1 for i in samples)
+        wrong = {i for i in samples if (model.slopes_[leaf] > 0) != (y[i] == "yes")}
+        taken = ways[samples[0]][1]
         for place, (node, side) in enumerate(taken):
             entries = slice(*model.indptr_[node : node + 2])
             w, b = model.weights_[:, entries].mean(axis=0), model.intercepts_[:, node].mean()
             gamma = 1 / math.sqrt(w @ w + b * b)
-            for i in points:
+            for i in samples:
                 answer = -side if i in wrong and place == len(taken) - 1 else side
                 g = gamma * (x[i, model.features_[entries]] @ w + b)
-                total += max(0.0, gamma - answer * g) / (len(points) * gamma)
-            total += 4 / (len(points) * gamma) * math.sqrt(trace)
+                total += max(0.0, gamma - answer * g) / (len(samples) * gamma)
+            total += 4 / (len(samples) * gamma) * math.sqrt(trace)
     bound = perceptron_tree_bound(model, x, y, 0.1, c=2)
     assert bound.terms["slack"] + bound.terms["capacity"] == pytest.approx(total, rel=1e-5)
     limit = gaussian_complexity(400, 5, int(np.diff(model.indptr_).max()))
@@ -172,7 +172,7 @@ def test_the_bound_by_counting_falls_with_points_and_delta(n, n_decisions, budge
 
 
 def test_the_best_of_many_thresholds_on_noise_stays_below_the_bound_by_counting():
-    # Labels are tossed, so that every threshold errs on half of all new points.
+    # Labels are tossed, so that every threshold errs on half of all new samples.
     rng = np.random.default_rng(0)
     n, n_features, one = 200, 50, np.array([1])
     gaps, bounds = [], []
@@ -411,7 +411,7 @@ def test_points_whose_label_set_has_no_leaf_do_not_count():
     known = [label_set(model, leaf) for leaf in np.flatnonzero(model.right_ < 0)]
     outside = sum(one not in known for one in sets_of(Y))
     bound = annotation_error_bound(model, X, Y, [0])
-    assert bound.facts["points without a leaf"] == outside > 0
+    assert bound.facts["samples without a leaf"] == outside > 0
     assert "shape of the tree" in bound.assumes
     inside = np.array([one in known for one in sets_of(Y)])
     assert (
@@ -526,7 +526,7 @@ NAMED = [["owl", "cat"], ["cat"], ["dog"]] * 20
 
 
 def named_tree():
-    """A tree over names of labels, and its points."""
+    """A tree over names of labels, and its samples."""
     X = np.tile(np.eye(3), (20, 1))
     return PowersetTreeClassifier(random_state=0).fit(X, NAMED), X
 
@@ -564,12 +564,12 @@ def test_zero_and_one_as_the_only_labels_are_given_as_a_set():
     model = PowersetTreeClassifier(random_state=0).fit(X, Y)
     with pytest.raises(DataError, match="if 0 and 1 are meant as labels, a set"):
         powerset_error_bound(model, X, Y, [0, 1])
-    assert powerset_error_bound(model, X, Y, {0, 1}).facts["points"] == 60
+    assert powerset_error_bound(model, X, Y, {0, 1}).facts["samples"] == 60
 
 
 def test_a_class_is_given_as_it_is():
     X, y = np.tile(np.eye(2), (20, 1)), ["a", "b"] * 20
     model = PowersetTreeClassifier(random_state=0).fit(X, y)
-    assert powerset_error_bound(model, X, y, "a").facts["points"] == 40
+    assert powerset_error_bound(model, X, y, "a").facts["samples"] == 40
     with pytest.raises(DataError, match=r"label_set must be one class .* not know \['a'\]"):
         powerset_error_bound(model, X, y, ["a"])

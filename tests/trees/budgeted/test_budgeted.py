@@ -35,7 +35,7 @@ from labelwood.trees.budgeted import growth as budgeted_growth
 from labelwood.trees.budgeted import pair_splits as budgeted_pairs
 from labelwood.trees.budgeted._kernels import votes
 from labelwood.trees.budgeted.decisions import draw_folds
-from labelwood.trees.budgeted.estimator import BudgetedTreeClassifier, _chances
+from labelwood.trees.budgeted.estimator import BudgetedTreeClassifier, _probabilities
 from labelwood.trees.budgeted.export import _number
 from labelwood.trees.budgeted.pair_splits import find_pair, memory_of_pairs
 from labelwood.trees.budgeted.pruning import _gains
@@ -195,8 +195,10 @@ def test_a_pair_of_a_small_class_is_found_in_sparse_rows():
     rng = np.random.default_rng(0)
     words = rng.random((6_000, 200)) < 0.1
     words[:, :2] = rng.random((6_000, 2)) < 0.3
-    chance = np.where(words[:, 0] & words[:, 1], 0.4, 0.1)
-    found = find_pair(as_csr(words.astype(float)), np.where(rng.random(6_000) < chance, 1.0, -1.0))
+    probability = np.where(words[:, 0] & words[:, 1], 0.4, 0.1)
+    found = find_pair(
+        as_csr(words.astype(float)), np.where(rng.random(6_000) < probability, 1.0, -1.0)
+    )
     assert {found.feature, found.partner} == {0, 1}
 
 
@@ -291,7 +293,7 @@ def test_rules_tell_the_stricter_errors():
     wrong = sum(rule.error * model.totals_[rule.node].sum() for rule in rules)
     assert wrong == pytest.approx(model.cv_errors_[0])
     assert wrong > sum(model.totals_[rule.node].min() for rule in rules)
-    assert all(f"{rule.support} points, {rule.error:.1%} wrong" in str(rule) for rule in rules)
+    assert all(f"{rule.support} samples, {rule.error:.1%} wrong" in str(rule) for rule in rules)
     assert all(f"{rule.error:.1%} wrong" in model.export_text() for rule in rules)
 
 
@@ -337,7 +339,7 @@ def test_a_gain_is_more_than_chance_or_choice_explains(below, n_leaves, min_gain
 
 
 def rare(n, seed=0):
-    """A class of 3 % of the points, which is the rarer one everywhere but common on one side."""
+    """A class of 3 % of the samples, which is the rarer one everywhere but common on one side."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, 12))
     return X, rng.random(n) < np.where(X[:, 4] > 1.5, 0.4, 0.004)
@@ -425,8 +427,8 @@ def test_several_classes_have_a_tree_each():
     names = np.array(["ash", "birch", "cedar", "date"])[y]
     model = BudgetedTreeClassifier(6, random_state=0).fit(X[:400], names[:400])
     assert model.roots_.size == 4
-    chances = model.predict_proba(X[400:])
-    np.testing.assert_allclose(chances.sum(axis=1), 1)
+    probabilities = model.predict_proba(X[400:])
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
     assert model.score(X[400:], names[400:]) > 0.85
     assert {rule.tree for rule in model.rules()} == {0, 1, 2, 3}
     assert "tree of cedar" in model.export_text()
@@ -438,29 +440,31 @@ def test_the_likeliest_class_is_the_predicted_one_however_far_a_point_is(n_class
     X, y = linear_classes(400, 6, n_classes)
     model = BudgetedTreeClassifier(3, random_state=0).fit(X, y)
     far = (scale * X).astype(np.float32)
-    chances = model.predict_proba(far)
-    np.testing.assert_allclose(chances.sum(axis=1), 1)
-    np.testing.assert_array_equal(model.classes_[chances.argmax(axis=1)], model.predict(far))
+    probabilities = model.predict_proba(far)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    np.testing.assert_array_equal(model.classes_[probabilities.argmax(axis=1)], model.predict(far))
 
 
 def test_chances_are_those_of_the_trees_over_their_sum():
     logits = np.array([[0.5, -1.0, 2.0], [-800.0, -790.0, -2_000.0], [50.0, 60.0, 55.0]])
-    chances = _chances(logits)
+    probabilities = _probabilities(logits)
     each = 1 / (1 + np.exp(-logits[0]))
-    np.testing.assert_allclose(chances[0], each / each.sum())
-    np.testing.assert_allclose(chances[1], [1 / (1 + np.exp(10)), 1 / (1 + np.exp(-10)), 0])
-    np.testing.assert_allclose(chances[2], 1 / 3)
-    assert chances.argmax(axis=1).tolist() == [2, 1, 1]
+    np.testing.assert_allclose(probabilities[0], each / each.sum())
+    np.testing.assert_allclose(probabilities[1], [1 / (1 + np.exp(10)), 1 / (1 + np.exp(-10)), 0])
+    np.testing.assert_allclose(probabilities[2], 1 / 3)
+    assert probabilities.argmax(axis=1).tolist() == [2, 1, 1]
 
 
 def test_chances_are_close_to_frequencies():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((4_000, 5))
     y = rng.random(4_000) < 1 / (1 + np.exp(-2 * X[:, 0]))
-    chances = BudgetedTreeClassifier(1, random_state=0).fit(X[:2000], y[:2000]).predict_proba(X)
+    probabilities = (
+        BudgetedTreeClassifier(1, random_state=0).fit(X[:2000], y[:2000]).predict_proba(X)
+    )
     for low in (0.0, 0.2, 0.5, 0.8):
-        there = (chances[2000:, 1] >= low) & (chances[2000:, 1] < low + 0.2)
-        assert abs(chances[2000:, 1][there].mean() - y[2000:][there].mean()) < 0.1
+        there = (probabilities[2000:, 1] >= low) & (probabilities[2000:, 1] < low + 0.2)
+        assert abs(probabilities[2000:, 1][there].mean() - y[2000:][there].mean()) < 0.1
 
 
 def test_usage_counts_the_points_that_pass():
@@ -553,12 +557,12 @@ def test_the_tree_of_a_text_model_prints_words():
     names = vectorizer.get_feature_names_out()
     text = model.export_text(names)
     assert any(word in text for word in ("rose", "bloom", "car"))
-    assert "plant (20 points, 0.0% wrong)" in text
+    assert "plant (20 samples, 0.0% wrong)" in text
     assert text.splitlines()[2] == "else"
     first, second = model.rules(names)
     assert {first.label, second.label} == {"plant", "thing"}
     assert first.conditions[0].split()[1] in ("<", ">")
-    assert str(second) == f"{second.conditions[0]} → {second.label} (20 points, 0.0% wrong)"
+    assert str(second) == f"{second.conditions[0]} → {second.label} (20 samples, 0.0% wrong)"
 
 
 def test_a_decision_on_one_feature_is_printed_as_a_threshold():
@@ -826,7 +830,7 @@ def test_numbers_of_numpy_are_as_good_as_pythons():
         C=np.float32(0.5),
         max_planes=np.int32(10),
         max_depth=np.uint8(3),
-        min_split=np.int16(10),
+        min_samples_split=np.int16(10),
         n_folds=np.int64(5),
         min_gain=np.float16(0.5),
         tol=np.float32(2**-10),
@@ -879,7 +883,7 @@ def test_a_leaf_that_no_path_leads_to_is_refused():
         ({"budget": 0}, "'budget' .* must be an int ≥ 1. Got 0"),
         ({"C": 0.0}, "'C' .* must be"),
         ({"n_folds": 1}, "'n_folds' .* must be an int ≥ 2"),
-        ({"min_split": 1}, "'min_split'"),
+        ({"min_samples_split": 1}, "'min_samples_split'"),
         ({"max_depth": -1}, "'max_depth'"),
     ],
 )
@@ -906,7 +910,7 @@ def test_features_that_tell_nothing_give_one_leaf_of_the_larger_class():
     assert (model.n_leaves_, model.depth_, model.selected_features_.size) == (1, 0, 0)
     assert model.predict(np.zeros((2, 3))).tolist() == ["many", "many"]
     assert model.predict_proba(np.zeros((1, 3)))[0, 1] == pytest.approx(21 / 32, abs=1e-3)
-    assert str(model.rules()[0]) == "always → many (30 points, 33.3% wrong)"
+    assert str(model.rules()[0]) == "always → many (30 samples, 33.3% wrong)"
     none = BudgetedTreeClassifier(2, random_state=0).fit(sp.csr_array((30, 3)), y)
     assert none.n_leaves_ == 1
 
@@ -976,7 +980,9 @@ def test_values_too_small_for_the_cost_are_said():
     X, y = linear_classes(300, 5)
     small = BudgetedTreeClassifier(2, random_state=0).fit(1e-4 * X, y)
     assert small.n_leaves_ == 1
-    assert small.stop_reason_.startswith("leaves: 1 no decision divides the points; raise C, scale")
+    assert small.stop_reason_.startswith(
+        "leaves: 1 no decision divides the samples; raise C, scale"
+    )
     larger = clone(small).set_params(C=1e8).fit(1e-4 * X, y)
     assert larger.score(1e-4 * X, y) > 0.9
     assert "raise C" not in larger.stop_reason_
@@ -987,7 +993,7 @@ def test_values_too_small_for_the_cost_are_said():
 def test_halves_that_no_decision_divides_are_said_for_the_whole():
     X, y = xor(1_000, 3, "of equal variance")
     model = BudgetedTreeClassifier(2, random_state=0).fit(1e-4 * X, y)
-    assert model.stop_reason_.startswith("leaves: 1 no decision divides the points; raise C")
+    assert model.stop_reason_.startswith("leaves: 1 no decision divides the samples; raise C")
 
 
 def test_a_split_of_second_order_has_no_errors_of_its_own():

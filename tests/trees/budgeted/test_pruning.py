@@ -6,7 +6,7 @@ from labelwood.core.sparse import as_csr
 from labelwood.studies._study import Options
 from labelwood.studies.sbt._binary import error, read_splits
 from labelwood.trees.budgeted.arrays import FlatTrees
-from labelwood.trees.budgeted.decisions import Points, draw_folds
+from labelwood.trees.budgeted.decisions import Samples, draw_folds
 from labelwood.trees.budgeted.estimator import BudgetedTreeClassifier
 from labelwood.trees.budgeted.pruning import LADDER, N_PARTS, choose, parts_of
 
@@ -15,7 +15,7 @@ from labelwood.trees.budgeted.pruning import LADDER, N_PARTS, choose, parts_of
 def test_every_fold_and_class_is_in_both_halves(n_folds):
     signs = np.where(np.random.default_rng(0).random(101) < 0.3, 1.0, -1.0)
     folds = draw_folds((signs > 0).astype(np.int64), n_folds, 0)
-    parts = parts_of(Points(as_csr(np.ones((101, 1))), signs, np.ones(101), folds, n_folds))
+    parts = parts_of(Samples(as_csr(np.ones((101, 1))), signs, np.ones(101), folds, n_folds))
     for sign in (-1, 1):
         for fold in range(n_folds):
             counts = np.bincount(parts[(signs == sign) & (folds == fold)], minlength=N_PARTS)
@@ -26,7 +26,7 @@ def strictness_by_hand(model, X, y):
     """Trees on each half, pruned with each strictness, and the errors on the other half."""
     signs = np.where(y, 1.0, -1.0)
     folds = draw_folds(y.astype(np.int64), model.n_folds, model.random_state)
-    parts = parts_of(Points(as_csr(X), signs, np.ones(y.size), folds, model.n_folds))
+    parts = parts_of(Samples(as_csr(X), signs, np.ones(y.size), folds, model.n_folds))
     wrong = np.empty((len(LADDER), y.size), dtype=bool)
     for k, min_gain in enumerate(LADDER):
         for part in range(N_PARTS):
@@ -63,7 +63,7 @@ def test_strictness_is_tried_on_trees_of_halves(seed, noise):
         ([9, 9, 9, 9, 9, 4], 1.0, 5),  # 5 apart: more than 2√5
         ([8, 8, 8, 8, 8, 4], 1.0, 0),  # 4 apart: not more than 2√4
         ([9, 6, 4, 9, 9, 9], 1.0, 1),  # of two that are alike the more usual
-        ([9, 9, 9, 9, 9, 4], 9.0, 5),  # weights of points count alike on both sides
+        ([9, 9, 9, 9, 9, 4], 9.0, 5),  # weights of samples count alike on both sides
     ],
 )
 def test_the_most_usual_strictness_within_two_standard_errors_is_chosen(wrong, weights, chosen):
@@ -96,18 +96,18 @@ def test_points_of_no_weight_are_in_no_half(weights):
     X, y = np.arange(8.0).reshape(4, 2), np.array([0, 0, 1, 1])
     model = BudgetedTreeClassifier(1, random_state=0).fit(X, y, sample_weight=weights)
     assert 0 <= model.trial_errors_[0] <= 1
-    points = Points(as_csr(X), 2.0 * y - 1, np.array(weights, float), np.arange(4) % 2, 2)
-    assert ((parts_of(points) < 0) == (np.array(weights) == 0)).all()
+    samples = Samples(as_csr(X), 2.0 * y - 1, np.array(weights, float), np.arange(4) % 2, 2)
+    assert ((parts_of(samples) < 0) == (np.array(weights) == 0)).all()
 
 
 def test_classes_that_cost_the_same_do_so_in_each_half():
     signs = np.where(np.arange(31) < 5, 1.0, -1.0)
     weights = np.where(signs > 0, 3.1, 15.5 / 26)
-    points = Points(as_csr(np.ones((31, 1))), signs, weights, np.arange(31) % 5, 5)
+    samples = Samples(as_csr(np.ones((31, 1))), signs, weights, np.arange(31) % 5, 5)
     for part in range(N_PARTS):
-        half = points.without(parts_of(points) == part, balance=True)
+        half = samples.without(parts_of(samples) == part, balance=True)
         assert half.weights[signs > 0].sum() == pytest.approx(half.weights[signs < 0].sum())
-        plain = points.without(parts_of(points) == part, balance=False)
+        plain = samples.without(parts_of(samples) == part, balance=False)
         np.testing.assert_array_equal(plain.weights[plain.weights > 0], weights[half.weights > 0])
 
 

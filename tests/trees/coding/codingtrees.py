@@ -51,14 +51,14 @@ def walk(model, X):
     return np.array(leaves), np.array(lengths)
 
 
-def leaf_chances(model, X):
+def leaf_probabilities(model, X):
     """Chance of every leaf for every row: products along the ways."""
-    chance = 1 / (1 + np.exp(-model.sharpness * margins(model, X)))
-    reached = np.zeros_like(chance)
+    probability = 1 / (1 + np.exp(-model.sharpness * margins(model, X)))
+    reached = np.zeros_like(probability)
     reached[:, 0] = 1
     for node in np.flatnonzero(model.right_ >= 0):
-        reached[:, node + 1] = reached[:, node] * chance[:, node]
-        reached[:, model.right_[node]] = reached[:, node] * (1 - chance[:, node])
+        reached[:, node + 1] = reached[:, node] * probability[:, node]
+        reached[:, model.right_[node]] = reached[:, node] * (1 - probability[:, node])
         reached[:, node] = 0
     return reached
 

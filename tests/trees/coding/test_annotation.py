@@ -30,7 +30,7 @@ def brute_force_tree(sets):
 
 
 def mean_and_entropy(sets):
-    """The mean number of decisions of points that follow their own code, and the entropy."""
+    """The mean number of decisions of samples that follow their own code, and the entropy."""
     counts = Counter(map(frozenset, sets))
     depths = code_lengths(brute_force_tree(sets))
     mean = sum(counts[one] * depths[one] for one in counts) / len(sets)
@@ -108,7 +108,7 @@ def test_no_sample_takes_fewer_decisions_than_its_entropy(sets):
 
 
 def samples(n_labels, n):
-    """Every sample of n points over the subsets of the labels, in no order."""
+    """Every sample of n samples over the subsets of the labels, in no order."""
     subsets = [
         frozenset(one)
         for size in range(n_labels + 1)
@@ -117,13 +117,13 @@ def samples(n_labels, n):
     return itertools.combinations_with_replacement(subsets, n)
 
 
-@pytest.mark.parametrize(("n_labels", "n_points"), [(2, 11), (3, 8), (4, 7)])
-def test_theorem_13_fails_first_when_most_points_have_no_label(n_labels, n_points):
+@pytest.mark.parametrize(("n_labels", "n_samples"), [(2, 11), (3, 8), (4, 7)])
+def test_theorem_13_fails_first_when_most_points_have_no_label(n_labels, n_samples):
     alone = [frozenset({label}) for label in range(n_labels)]
-    mean, bits = mean_and_entropy([frozenset()] * (n_points - n_labels) + alone)
+    mean, bits = mean_and_entropy([frozenset()] * (n_samples - n_labels) + alone)
     assert mean > bits + 1
     if n_labels < 4:
-        for sets in samples(n_labels, n_points - 1):
+        for sets in samples(n_labels, n_samples - 1):
             mean, bits = mean_and_entropy(list(sets))
             assert mean < bits + 1
 

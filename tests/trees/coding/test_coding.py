@@ -23,7 +23,7 @@ from trees.coding.codingtrees import (
     code_lengths,
     entropy,
     label_set,
-    leaf_chances,
+    leaf_probabilities,
     sets_of,
     shape,
     walk,
@@ -81,17 +81,17 @@ def test_a_row_is_predicted_alone_as_among_others(kind):
     np.testing.assert_array_equal(alone, together[:60])
 
 
-def test_with_room_for_all_leaves_scores_are_the_labels_chances(kind):
+def test_with_room_for_all_leaves_scores_are_the_labels_probabilities(kind):
     X, Y = noisy()
     model = kind(random_state=0, beam=1000).fit(X, Y)
     new = random_csr(25, 30, 0.3, seed=9)
-    chances = leaf_chances(model, new)
-    np.testing.assert_allclose(chances.sum(axis=1), 1)
+    probabilities = leaf_probabilities(model, new)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
     held = np.zeros((model.right_.size, 8))
     for leaf in np.flatnonzero(model.right_ < 0):
         held[leaf, list(label_set(model, leaf))] = 1
     np.testing.assert_allclose(
-        model.decision_function(new).toarray(), chances @ held, rtol=1e-4, atol=1e-6
+        model.decision_function(new).toarray(), probabilities @ held, rtol=1e-4, atol=1e-6
     )
 
 
@@ -149,7 +149,7 @@ def test_pruning_drops_small_weights_only(kind):
 
 def test_what_can_be_told_is_told(kind):
     Y = random_labels(300, 6)
-    X = sp.csr_array(np.eye(300, dtype=np.float32)[label_sets(Y).of_point])
+    X = sp.csr_array(np.eye(300, dtype=np.float32)[label_sets(Y).of_sample])
     model = kind(random_state=0, C=10.0).fit(X, Y)
     np.testing.assert_array_equal(model.predict(X).toarray(), Y.toarray())
     assert model.mean_decisions(X) == pytest.approx(model.mean_decisions_)
@@ -186,13 +186,13 @@ def test_rare_sets_go_to_the_nearest_frequent_one(seed, min_count):
     target = brute_force_merge(counts, min_count)
     merged = merge_rare(found, min_count)
     kept = sets_of(merged.sets)
-    assert [kept[number] for number in merged.of_point] == [target[one] for one in sets_of(Y)]
+    assert [kept[number] for number in merged.of_sample] == [target[one] for one in sets_of(Y)]
     assert merged.counts.tolist() == [
         sum(counts[one] for one in counts if target[one] == other) for other in kept
     ]
 
 
-def test_min_count_makes_a_smaller_tree_on_the_same_points(kind):
+def test_min_count_makes_a_smaller_tree_on_the_same_samples(kind):
     X, Y = noisy(300, 10)
     whole = kind(random_state=0).fit(X, Y)
     merged = kind(random_state=0, min_count=5).fit(X, Y)
@@ -361,13 +361,13 @@ def test_it_is_the_same_for_every_number_of_threads(kind):
     assert one.decision_function(X).data.tobytes() == two.decision_function(X).data.tobytes()
 
 
-def test_calibrated_it_gives_chances(kind):
+def test_calibrated_it_gives_probabilities(kind):
     X, Y = separable(200, 5)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LabelwoodWarning)
         model = kind(random_state=0, calibrate=True).fit(X, Y)
-    chances = model.predict_proba(X).data
-    assert 0 < chances.min() < chances.max() < 1
+    probabilities = model.predict_proba(X).data
+    assert 0 < probabilities.min() < probabilities.max() < 1
 
 
 PUBLISHED = {

@@ -17,7 +17,7 @@ EXAMPLE = [["a", "b"]] * 3 + [["a", "c"]] + [["e"]] * 3 + [["c"]]  # figure 2 of
 
 
 def brute_force_mean(counts):
-    """The mean code length of Huffman's algorithm: each merge adds its share of the points."""
+    """The mean code length of Huffman's algorithm: each merge adds its share of the samples."""
     heap = list(counts)
     heapq.heapify(heap)
     total = 0

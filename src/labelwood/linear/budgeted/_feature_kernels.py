@@ -17,10 +17,10 @@ _NEGLIGIBLE = 1e-9  # a sum that is nothing but rounding, as a share of its term
 
 
 class FeatureTable(NamedTuple):
-    """A hash table from features to 0…m−1 (seed 004, §7), free slots marked."""
+    """A hash table from features to 0…m−1 (Liu & Tsang 2017, §7), free slots marked."""
 
     keys: IndexArray
-    places: IndexArray
+    positions: IndexArray
 
 
 @kernel
@@ -56,15 +56,15 @@ def feature_table(features: IndexArray) -> FeatureTable:
     while size < 4 * features.size:
         size *= 2
     keys = np.full(size, _FREE, dtype=np.uint32)
-    places = np.zeros(size, dtype=np.uint32)
+    positions = np.zeros(size, dtype=np.uint32)
     mask = np.uint64(size - 1)
     for k in range(features.size):
         slot = _first_slot(features[k], mask)
         while keys[slot] != _FREE:
             slot = (slot + _ONE) & mask
         keys[slot] = features[k]
-        places[slot] = k
-    return FeatureTable(keys, places)
+        positions[slot] = k
+    return FeatureTable(keys, positions)
 
 
 @kernel
@@ -101,7 +101,7 @@ def restrict(X: CSRArrays, table: FeatureTable) -> CSRArrays:
         for p in range(np.uint64(X.indptr[i]), np.uint64(X.indptr[i + 1])):
             slot = _find(table, X.indices[p], mask)
             if table.keys[slot] != _FREE:
-                indices[q] = table.places[slot]
+                indices[q] = table.positions[slot]
                 data[q] = X.data[p]
                 q += 1
     return CSRArrays(indptr, indices, data)
@@ -121,7 +121,7 @@ def decide(
             slot = _find(table, X.indices[p], mask)
             if table.keys[slot] != _FREE:
                 for v in range(coef.shape[0]):
-                    scores[v, i] += coef[v, table.places[slot]] * X.data[p]
+                    scores[v, i] += coef[v, table.positions[slot]] * X.data[p]
     return scores
 
 
@@ -197,7 +197,7 @@ def _curvature(
                 out[X.indices[p]] += costs[i] * x * x
                 sums[X.indices[p]] += costs[i] * x
     for j in range(out.size):
-        spread = out[j]
+        variation = out[j]
         if fit_intercept and mass > 0:
-            spread = max(spread - sums[j] * sums[j] / mass, _NEGLIGIBLE * spread)
-        out[j] = 1.0 + 2.0 * spread
+            variation = max(variation - sums[j] * sums[j] / mass, _NEGLIGIBLE * variation)
+        out[j] = 1.0 + 2.0 * variation

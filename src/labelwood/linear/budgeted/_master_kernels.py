@@ -1,7 +1,7 @@
-"""The group problem solved by accelerated proximal gradient, with Newton's steps in between.
+"""The group problem solved by accelerated proximal gradient (FISTA) with Newton steps in between.
 
-Proximal steps add and drop groups; where they creep, as with columns of unlike scales, steps of
-Newton's on the groups that are there take over.
+Proximal steps add and drop groups; where they converge slowly, as with columns of different
+scales, Newton steps on the groups that are not zero take over.
 """
 
 import math
@@ -23,36 +23,36 @@ from labelwood.linear.budgeted._objective_kernels import (
     shrink,
 )
 
-_NOISE = 1e-12  # of a difference of losses
-_SHARE = 0.01  # of the first duality gap
-_DOUBLINGS = 100  # of the curvature in one step; more would be rounding's doing
-_PATIENCE = 50  # proximal steps before one of Newton's is tried
-FINEST = 1e-6  # a gap, as a share of the value, that rounding lets every problem reach
+_NOISE = 1e-12  # relative rounding error of a difference of losses
+_GAP_SHARE = 0.01  # of the first duality gap that has to be reached where there is little to gain
+_MAX_DOUBLINGS = 100  # of the step's Lipschitz constant; more could only be due to rounding
+_PATIENCE = 50  # proximal steps before a Newton step is tried; on pcmac fewer took longer
+FINEST = 1e-6  # relative duality gap that rounding lets every problem reach
 
 
 class Solution(NamedTuple):
-    """`value` is at most `value − bound` above the optimum; `curvature` suits a next call."""
+    """`value` is at most `value − bound` above the optimum; `lipschitz` warm-starts a next call."""
 
     weights: DoubleArray
     value: float
     bound: float
-    curvature: float
+    lipschitz: float
     n_iter: int
 
 
-class _Path(NamedTuple):
-    """Weights, and products of the rows with them: of this step, of the last and of a trial.
+class _Iterates(NamedTuple):
+    """Weights, and margins of the rows: of this iteration, of the last and of a trial.
 
-    A step starts from `at`, where `residuals` and their sums Σ r_i x_i are taken.
+    A step starts from the extrapolated `y`, where `residuals` and the sums Σ r_i x_i are taken.
     """
 
-    here: DoubleArray
-    before: DoubleArray
-    trial: DoubleArray
-    m_here: DoubleArray
-    m_before: DoubleArray
+    w: DoubleArray
+    w_old: DoubleArray
+    w_trial: DoubleArray
+    m: DoubleArray
+    m_old: DoubleArray
     m_trial: DoubleArray
-    at: DoubleArray
+    y: DoubleArray
     residuals: DoubleArray
     sums: DoubleArray
 
@@ -63,56 +63,56 @@ def solve_master(
     weights: DoubleArray,
     intercepts: DoubleArray,
     residuals: DoubleArray,
-    curvature: float,
+    lipschitz: float,
     tol: float,
     max_iter: int,
 ) -> Solution:
     """From `weights`, until the duality gap is at most `tol` times the value.
 
     Where there is little to gain, it also has to be a hundredth of the gap at the start.
-    The value never rises: a step that would raise it ends the momentum (O'Donoghue and
+    The objective never rises: a step that would raise it restarts the momentum (O'Donoghue &
     Candès 2015). `intercepts` and `residuals` become those of the solution.
     """
-    path, b = _start(problem, weights, residuals), intercepts.copy()
-    value = losses(problem, path.m_here, b, residuals)
-    value += 0.5 * group_norms(path.here, problem.starts).sum() ** 2
-    bound, first, speed, n_iter = 0.0, 0.0, 1.0, 0
+    iterates, b = _start(problem, weights, residuals), intercepts.copy()
+    value = losses(problem, iterates.m, b, residuals)
+    value += 0.5 * group_norms(iterates.w, problem.starts).sum() ** 2
+    bound, first_gap, t, n_iter = 0.0, 0.0, 1.0, 0
     wait = due = _PATIENCE
     while n_iter < max_iter:
         n_iter += 1
-        faster = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * speed * speed))
-        momentum = (speed - 1.0) / faster
-        loss_at, dual = _look_ahead(problem, path, momentum, b)
+        t_next = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * t * t))
+        momentum = (t - 1.0) / t_next
+        loss_y, dual = _extrapolate(problem, iterates, momentum, b)
         bound = max(bound, dual)
         if n_iter == 1:
-            first = value - bound
-        elif value - bound <= min(tol * value, max(_SHARE * first, FINEST * value)):
+            first_gap = value - bound
+        elif value - bound <= min(tol * value, max(_GAP_SHARE * first_gap, FINEST * value)):
             break
-        new, curvature = _step(problem, path, b, loss_at, value, curvature)
+        new, lipschitz = _step(problem, iterates, b, loss_y, value, lipschitz)
         if new <= value * (1.0 + _NOISE):
-            _advance(path)
-            value, speed = new, faster
+            _advance(iterates)
+            value, t = new, t_next
         elif momentum == 0:
-            break  # no digit is left to gain
+            break  # The objective cannot fall by more than its rounding.
         else:
-            speed = _restart(path)
+            t = _restart(iterates)
         if due <= n_iter < max_iter:
             left = max_iter - n_iter
-            new, n_steps = newton_step(problem, path.here, path.m_here, b, residuals, value, left)
+            new, n_steps = newton_step(problem, iterates.w, iterates.m, b, residuals, value, left)
             n_iter += n_steps
             wait = 1 if new < value else 2 * wait
             due = n_iter + wait
             if new < value:
-                value, speed = new, _restart(path)
-    losses(problem, path.m_here, intercepts, residuals)
-    return Solution(path.here, value, bound, curvature, n_iter)
+                value, t = new, _restart(iterates)
+    losses(problem, iterates.m, intercepts, residuals)
+    return Solution(iterates.w, value, bound, lipschitz, n_iter)
 
 
 @kernel
-def _start(problem: Problem, weights: DoubleArray, residuals: DoubleArray) -> _Path:
+def _start(problem: Problem, weights: DoubleArray, residuals: DoubleArray) -> _Iterates:
     products = np.empty(problem.costs.shape)
-    margins(problem.X, collapse(weights, problem.places, problem.n_features), products)
-    return _Path(
+    margins(problem.X, collapse(weights, problem.positions, problem.n_features), products)
+    return _Iterates(
         weights.copy(),
         weights.copy(),
         np.empty_like(weights),
@@ -126,66 +126,71 @@ def _start(problem: Problem, weights: DoubleArray, residuals: DoubleArray) -> _P
 
 
 @kernel
-def _look_ahead(
-    problem: Problem, path: _Path, momentum: float, b: DoubleArray
+def _extrapolate(
+    problem: Problem, iterates: _Iterates, momentum: float, b: DoubleArray
 ) -> tuple[float, float]:
-    """Set `at`, with what belongs to it; returns the loss there, and a bound of the optimum."""
-    path.at[:] = path.here + momentum * (path.here - path.before)
-    products = path.m_here + momentum * (path.m_here - path.m_before)
-    loss = losses(problem, products, b, path.residuals)
-    combine(problem.X, path.residuals, path.sums)
-    largest = largest_group(path.sums, problem.starts, problem.places)
-    return loss, lower_bound(path.residuals, problem.costs, largest)
+    """Set `y` and its residuals; returns the loss there, and a lower bound of the optimum."""
+    iterates.y[:] = iterates.w + momentum * (iterates.w - iterates.w_old)
+    products = iterates.m + momentum * (iterates.m - iterates.m_old)
+    loss = losses(problem, products, b, iterates.residuals)
+    combine(problem.X, iterates.residuals, iterates.sums)
+    largest = largest_group(iterates.sums, problem.starts, problem.positions)
+    return loss, lower_bound(iterates.residuals, problem.costs, largest)
 
 
 @kernel
 def _step(
-    problem: Problem, path: _Path, b: DoubleArray, loss_at: float, value: float, curvature: float
+    problem: Problem,
+    iterates: _Iterates,
+    b: DoubleArray,
+    loss_y: float,
+    value: float,
+    lipschitz: float,
 ) -> tuple[float, float]:
-    """Set `trial` by a proximal step short enough for its model; returns value and curvature."""
-    curvature *= 0.9
-    norm, model = _try_step(problem, path, curvature)
-    loss = losses(problem, path.m_trial, b, path.residuals)
+    """Set `w_trial` by a proximal step with backtracking; returns value and constant."""
+    lipschitz *= 0.9  # so that an estimate that was too large can fall again
+    norm, model = _try_step(problem, iterates, lipschitz)
+    loss = losses(problem, iterates.m_trial, b, iterates.residuals)
     doublings = 0
-    while loss > loss_at + model + _NOISE * max(loss_at, value) and doublings < _DOUBLINGS:
+    while loss > loss_y + model + _NOISE * max(loss_y, value) and doublings < _MAX_DOUBLINGS:
         doublings += 1
-        curvature *= 2.0
-        norm, model = _try_step(problem, path, curvature)
-        loss = losses(problem, path.m_trial, b, path.residuals)
-    return loss + 0.5 * norm * norm, curvature
+        lipschitz *= 2.0
+        norm, model = _try_step(problem, iterates, lipschitz)
+        loss = losses(problem, iterates.m_trial, b, iterates.residuals)
+    return loss + 0.5 * norm * norm, lipschitz
 
 
 @kernel
-def _try_step(problem: Problem, path: _Path, curvature: float) -> tuple[float, float]:
-    """A proximal step from `at`: the penalty's root at `trial`, and the loss's model there.
+def _try_step(problem: Problem, iterates: _Iterates, lipschitz: float) -> tuple[float, float]:
+    """A proximal step from `y`: Σ_h ‖ω_h‖ at `w_trial`, and the quadratic model of the loss there.
 
-    The gradient of the loss is −2 `sums`; the model is relative to the loss at `at`.
+    The gradient of the loss is −2 `sums`; the model is relative to the loss at `y`.
     """
-    at, trial, sums = path.at, path.trial, path.sums
-    for v in range(at.shape[0]):
-        for e in range(at.shape[1]):
-            trial[v, e] = at[v, e] + 2.0 * sums[v, problem.places[e]] / curvature
-    norm = shrink(trial, problem.starts, 1.0 / curvature)
+    y, trial, sums = iterates.y, iterates.w_trial, iterates.sums
+    for v in range(y.shape[0]):
+        for e in range(y.shape[1]):
+            trial[v, e] = y[v, e] + 2.0 * sums[v, problem.positions[e]] / lipschitz
+    norm = shrink(trial, problem.starts, 1.0 / lipschitz)
     model = 0.0
-    for v in range(at.shape[0]):
-        for e in range(at.shape[1]):
-            move = trial[v, e] - at[v, e]
-            model += move * (0.5 * curvature * move - 2.0 * sums[v, problem.places[e]])
-    margins(problem.X, collapse(trial, problem.places, problem.n_features), path.m_trial)
+    for v in range(y.shape[0]):
+        for e in range(y.shape[1]):
+            move = trial[v, e] - y[v, e]
+            model += move * (0.5 * lipschitz * move - 2.0 * sums[v, problem.positions[e]])
+    margins(problem.X, collapse(trial, problem.positions, problem.n_features), iterates.m_trial)
     return norm, model
 
 
 @kernel
-def _advance(path: _Path) -> None:
-    path.before[:] = path.here
-    path.here[:] = path.trial
-    path.m_before[:] = path.m_here
-    path.m_here[:] = path.m_trial
+def _advance(iterates: _Iterates) -> None:
+    iterates.w_old[:] = iterates.w
+    iterates.w[:] = iterates.w_trial
+    iterates.m_old[:] = iterates.m
+    iterates.m[:] = iterates.m_trial
 
 
 @kernel
-def _restart(path: _Path) -> float:
-    """End the momentum; returns the speed to go on with."""
-    path.before[:] = path.here
-    path.m_before[:] = path.m_here
+def _restart(iterates: _Iterates) -> float:
+    """Restart the momentum; returns the first t of the FISTA sequence."""
+    iterates.w_old[:] = iterates.w
+    iterates.m_old[:] = iterates.m
     return 1.0

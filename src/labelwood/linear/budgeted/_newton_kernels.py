@@ -1,9 +1,9 @@
-"""Newton's steps for the group problem, whose columns may have very unlike scales.
+"""Newton steps for the group problem, whose columns may have very different scales.
 
-Where no group is zero, ½ (Σ_h ‖ω_h‖)² has the second derivatives u uᵀ + S (I − u_h u_hᵀ)/‖ω_h‖,
-with S = Σ_h ‖ω_h‖ and u the unit vectors u_h of all groups. The loss has 2 Σ c_i x̃_i x̃_iᵀ over the
-rows of positive slack, x̃ being centred if there is an intercept. The system is solved by conjugate
-gradients, scaled by its diagonal: that is what makes scales of columns harmless.
+Where no group is zero, ½ (Σ_h ‖ω_h‖)² has the Hessian u uᵀ + S (I − u_h u_hᵀ)/‖ω_h‖, with
+S = Σ_h ‖ω_h‖ and u the unit vectors u_h of all groups. The loss has 2 Σ c_i x̃_i x̃_iᵀ over the
+rows of positive slack, where x̃ is centered if there is an intercept. The system is solved by
+conjugate gradients preconditioned with the diagonal, which makes the scales of columns harmless.
 """
 
 from typing import NamedTuple
@@ -21,23 +21,24 @@ from labelwood.linear.budgeted._objective_kernels import (
     losses,
 )
 
-_CLOSE = 1e-6  # squared residual of the linear system, as a share of the first
-_MAX_STEPS = 200  # of conjugate gradients
-_HALVINGS = 12
-_LEAST = 1e-10  # a centred sum of squares, as a share of the sum itself: the rest is rounding
+_CG_TOL = 1e-6  # of the squared residual norm, relative to its first value
+_MAX_CG_ITERATIONS = 200
+_MAX_BACKTRACKS = 12
+# A centered sum of squares below this share of the sum itself is only rounding.
+_LEAST_VARIATION = 1e-10
 
 
-class _Curvature(NamedTuple):
-    """The second derivatives at a point.
+class _Hessian(NamedTuple):
+    """What the Hessian at some weights is made of.
 
     `costs` are those of the rows of positive slack, else zero, and `totals` their sums if there
-    is an intercept, else zero; `lengths` are the ‖ω_h‖ and `units` the u_h, zero for a group
-    that is; `products` and `sums` are room.
+    is an intercept, else zero; `norms` are the ‖ω_h‖ and `units` the u_h, zero where the group is
+    zero; `products` and `sums` are workspace.
     """
 
     costs: DoubleArray
     totals: DoubleArray
-    lengths: DoubleArray
+    norms: DoubleArray
     units: DoubleArray
     products: DoubleArray
     sums: DoubleArray
@@ -46,111 +47,114 @@ class _Curvature(NamedTuple):
 @kernel
 def newton_step(
     problem: Problem,
-    here: DoubleArray,
+    weights: DoubleArray,
     products: DoubleArray,
     intercepts: DoubleArray,
     residuals: DoubleArray,
     value: float,
     max_steps: int,
 ) -> tuple[float, int]:
-    """Move `here` (and its `products`) downhill if a step of Newton's does; groups of zero stay.
+    """Replace `weights` (and their `products`) by a Newton step that lowers the objective, if any.
 
-    Returns the value there and the number of steps that the linear system took. A group that
-    would turn round becomes zero.
+    Returns the new value and the iterations of conjugate gradients. Groups that are zero stay so,
+    and a group that the step would flip becomes zero.
     """
     losses(problem, products, intercepts, residuals)
-    at = _curvature(problem, here, residuals)
-    combine(problem.X, residuals, at.sums)
-    slope = _slope(problem, at)
-    direction, n_steps = _solve(problem, at, slope, min(max_steps, _MAX_STEPS))
-    trial, m_trial = np.empty_like(here), np.empty_like(products)
-    share = 1.0
-    for _ in range(_HALVINGS):
-        trial[:] = here + share * direction
-        _stop_at_zero(trial, here, problem.starts)
-        margins(problem.X, collapse(trial, problem.places, problem.n_features), m_trial)
-        new = losses(problem, m_trial, intercepts, residuals)
+    hessian = _hessian(problem, weights, residuals)
+    combine(problem.X, residuals, hessian.sums)
+    gradient = _gradient(problem, hessian)
+    d, n_steps = _solve(problem, hessian, gradient, min(max_steps, _MAX_CG_ITERATIONS))
+    trial, trial_products = np.empty_like(weights), np.empty_like(products)
+    step = 1.0
+    for _ in range(_MAX_BACKTRACKS):
+        trial[:] = weights + step * d
+        _stop_at_zero(trial, weights, problem.starts)
+        margins(problem.X, collapse(trial, problem.positions, problem.n_features), trial_products)
+        new = losses(problem, trial_products, intercepts, residuals)
         new += 0.5 * group_norms(trial, problem.starts).sum() ** 2
         if new < value:
-            here[:] = trial
-            products[:] = m_trial
+            weights[:] = trial
+            products[:] = trial_products
             return new, n_steps
-        share *= 0.5
+        step *= 0.5
     return value, n_steps
 
 
 @kernel
-def _curvature(problem: Problem, here: DoubleArray, residuals: DoubleArray) -> _Curvature:
+def _hessian(problem: Problem, weights: DoubleArray, residuals: DoubleArray) -> _Hessian:
     costs = np.where(residuals != 0, problem.costs, 0.0)
     totals = np.zeros(costs.shape[0])
     if problem.fit_intercept:
         for v in range(costs.shape[0]):
             totals[v] = costs[v].sum()
-    lengths, units = group_norms(here, problem.starts), here.copy()
-    for h in range(lengths.size):
-        if lengths[h] > 0:
-            units[:, problem.starts[h] : problem.starts[h + 1]] /= lengths[h]
-    sums = np.empty((here.shape[0], problem.n_features))
-    return _Curvature(costs, totals, lengths, units, np.empty_like(costs), sums)
+    norms, units = group_norms(weights, problem.starts), weights.copy()
+    for h in range(norms.size):
+        if norms[h] > 0:
+            units[:, problem.starts[h] : problem.starts[h + 1]] /= norms[h]
+    sums = np.empty((weights.shape[0], problem.n_features))
+    return _Hessian(costs, totals, norms, units, np.empty_like(costs), sums)
 
 
 @kernel
-def _slope(problem: Problem, at: _Curvature) -> DoubleArray:
-    """The first derivatives, `at.sums` being the Σ r_i x_i; zero for a group that is."""
-    total = at.lengths.sum()
-    slope = np.zeros_like(at.units)
-    for h in range(at.lengths.size):
-        if at.lengths[h] > 0:
-            for v in range(slope.shape[0]):
+def _gradient(problem: Problem, hessian: _Hessian) -> DoubleArray:
+    """The gradient, with Σ r_i x_i in `hessian.sums`; zero in groups that are zero."""
+    total = hessian.norms.sum()
+    gradient = np.zeros_like(hessian.units)
+    for h in range(hessian.norms.size):
+        if hessian.norms[h] > 0:
+            for v in range(gradient.shape[0]):
                 for e in range(problem.starts[h], problem.starts[h + 1]):
-                    slope[v, e] = total * at.units[v, e] - 2.0 * at.sums[v, problem.places[e]]
-    return slope
+                    gradient[v, e] = (
+                        total * hessian.units[v, e] - 2.0 * hessian.sums[v, problem.positions[e]]
+                    )
+    return gradient
 
 
 @kernel
 def _solve(
-    problem: Problem, at: _Curvature, slope: DoubleArray, max_steps: int
+    problem: Problem, hessian: _Hessian, gradient: DoubleArray, max_steps: int
 ) -> tuple[DoubleArray, int]:
-    """The direction d in which the curvature times d is −slope, and the steps it took."""
-    scales = _scales(problem, at)
-    direction, left = np.zeros_like(slope), -slope
-    towards = left * scales
-    size = (left * towards).sum()
-    first, n_steps = size, 0
-    while n_steps < max_steps and size > _CLOSE * first:
+    """Solve H d = −gradient by preconditioned conjugate gradients; d and the iterations."""
+    inverse_diagonal = _inverse_diagonal(problem, hessian)
+    d, r = np.zeros_like(gradient), -gradient
+    p = r * inverse_diagonal
+    rz = (r * p).sum()
+    first_rz, n_steps = rz, 0
+    while n_steps < max_steps and rz > _CG_TOL * first_rz:
         n_steps += 1
-        bent = _bend(problem, at, towards)
-        rise = (towards * bent).sum()
-        if rise <= 0:
-            break  # nothing but rounding bends here
-        direction += size / rise * towards
-        left -= size / rise * bent
-        scaled = left * scales
-        new = (left * scaled).sum()
-        towards = scaled + new / size * towards
-        size = new
-    return direction, n_steps
+        Hp = _hessian_product(problem, hessian, p)
+        pHp = (p * Hp).sum()
+        if pHp <= 0:  # H is positive definite; only rounding can get weights.
+            break
+        d += rz / pHp * p
+        r -= rz / pHp * Hp
+        z = r * inverse_diagonal
+        new_rz = (r * z).sum()
+        p = z + new_rz / rz * p
+        rz = new_rz
+    return d, n_steps
 
 
 @kernel
-def _scales(problem: Problem, at: _Curvature) -> DoubleArray:
-    """One over the diagonal of the curvature; zero for a group that is."""
-    X, total = problem.X, at.lengths.sum()
-    scales = np.zeros_like(at.units)
+def _inverse_diagonal(problem: Problem, hessian: _Hessian) -> DoubleArray:
+    """The reciprocal of the Hessian's diagonal; zero in groups that are zero."""
+    X, total = problem.X, hessian.norms.sum()
+    inverse = np.zeros_like(hessian.units)
     squares, sums = np.empty(problem.n_features), np.empty(problem.n_features)
-    for v in range(scales.shape[0]):
+    for v in range(inverse.shape[0]):
         squares[:] = 0
         sums[:] = 0
-        _moments(X, at.costs[v], squares, sums)
-        for h in range(at.lengths.size):
-            if at.lengths[h] > 0:
+        _moments(X, hessian.costs[v], squares, sums)
+        for h in range(hessian.norms.size):
+            if hessian.norms[h] > 0:
                 for e in range(problem.starts[h], problem.starts[h + 1]):
-                    j = problem.places[e]
-                    own = squares[j]
-                    if at.totals[v] > 0:
-                        own = max(own - sums[j] * sums[j] / at.totals[v], _LEAST * own)
-                    scales[v, e] = 1.0 / (2.0 * own + total / at.lengths[h])
-    return scales
+                    j = problem.positions[e]
+                    variation = squares[j]
+                    if hessian.totals[v] > 0:
+                        centered = variation - sums[j] * sums[j] / hessian.totals[v]
+                        variation = max(centered, _LEAST_VARIATION * variation)
+                    inverse[v, e] = 1.0 / (2.0 * variation + total / hessian.norms[h])
+    return inverse
 
 
 @kernel
@@ -164,30 +168,30 @@ def _moments(X: CSRArrays, costs: DoubleArray, squares: DoubleArray, sums: Doubl
 
 
 @kernel
-def _bend(problem: Problem, at: _Curvature, d: DoubleArray) -> DoubleArray:
-    """The curvature times d, which is zero for a group that is."""
-    margins(problem.X, collapse(d, problem.places, problem.n_features), at.products)
+def _hessian_product(problem: Problem, hessian: _Hessian, d: DoubleArray) -> DoubleArray:
+    """H d for a d that is zero in the groups that are zero."""
+    margins(problem.X, collapse(d, problem.positions, problem.n_features), hessian.products)
     for v in range(d.shape[0]):
         mean = 0.0
-        if at.totals[v] > 0:
-            mean = (at.costs[v] * at.products[v]).sum() / at.totals[v]
-        at.products[v] = at.costs[v] * (at.products[v] - mean)
-    combine(problem.X, at.products, at.sums)
-    total, along = at.lengths.sum(), (at.units * d).sum()
-    bent = np.zeros_like(d)
-    for h in range(at.lengths.size):
-        if at.lengths[h] > 0:
-            own = _along(at.units, d, problem.starts[h], problem.starts[h + 1])
+        if hessian.totals[v] > 0:
+            mean = (hessian.costs[v] * hessian.products[v]).sum() / hessian.totals[v]
+        hessian.products[v] = hessian.costs[v] * (hessian.products[v] - mean)
+    combine(problem.X, hessian.products, hessian.sums)
+    total, u_dot_d = hessian.norms.sum(), (hessian.units * d).sum()
+    Hd = np.zeros_like(d)
+    for h in range(hessian.norms.size):
+        if hessian.norms[h] > 0:
+            group_dot = _dot(hessian.units, d, problem.starts[h], problem.starts[h + 1])
             for v in range(d.shape[0]):
                 for e in range(problem.starts[h], problem.starts[h + 1]):
-                    aside = d[v, e] - own * at.units[v, e]
-                    bent[v, e] = along * at.units[v, e] + total / at.lengths[h] * aside
-                    bent[v, e] += 2.0 * at.sums[v, problem.places[e]]
-    return bent
+                    orthogonal = d[v, e] - group_dot * hessian.units[v, e]
+                    Hd[v, e] = u_dot_d * hessian.units[v, e] + total / hessian.norms[h] * orthogonal
+                    Hd[v, e] += 2.0 * hessian.sums[v, problem.positions[e]]
+    return Hd
 
 
 @kernel
-def _along(a: DoubleArray, b: DoubleArray, start: int, end: int) -> float:
+def _dot(a: DoubleArray, b: DoubleArray, start: int, end: int) -> float:
     total = 0.0
     for v in range(a.shape[0]):
         for e in range(start, end):
@@ -196,7 +200,8 @@ def _along(a: DoubleArray, b: DoubleArray, start: int, end: int) -> float:
 
 
 @kernel
-def _stop_at_zero(trial: DoubleArray, here: DoubleArray, starts: PointerArray) -> None:
+def _stop_at_zero(trial: DoubleArray, weights: DoubleArray, starts: PointerArray) -> None:
+    """Set groups to zero that the step would flip: the penalty has a kink there."""
     for h in range(starts.size - 1):
-        if _along(trial, here, starts[h], starts[h + 1]) <= 0:
+        if _dot(trial, weights, starts[h], starts[h + 1]) <= 0:
             trial[:, starts[h] : starts[h + 1]] = 0.0

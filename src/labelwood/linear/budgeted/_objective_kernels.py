@@ -6,7 +6,7 @@ Minimises, over weights ω_h of the features of each plane h and an intercept b,
 
 Several problems v (folds) that differ in their costs c share the planes: ω_h then holds the
 weights of all of them, the losses add up and every problem has its own intercept. Arrays of
-problems have one row for each. The intercept is not regularised: it is minimised away for
+problems have one row for each. The intercept is not regularized: it is minimised away for
 given weights, which leaves a function of the weights as smooth as before.
 """
 
@@ -27,7 +27,7 @@ _MAX_INTERCEPT_STEPS = 200
 class Problem(NamedTuple):
     """Rows `X` on the features of all planes; the plane of entry e is given by `starts`.
 
-    `places` says which column of X an entry is: a feature of two planes has two entries.
+    `positions` says which column of X an entry is: a feature of two planes has two entries.
     """
 
     X: CSRArrays
@@ -35,7 +35,7 @@ class Problem(NamedTuple):
     signs: DoubleArray
     costs: DoubleArray
     starts: PointerArray
-    places: IndexArray
+    positions: IndexArray
     fit_intercept: bool
 
 
@@ -146,23 +146,23 @@ def group_norms(weights: DoubleArray, starts: PointerArray) -> DoubleArray:
 
 
 @kernel
-def collapse(weights: DoubleArray, places: IndexArray, n_features: int) -> DoubleArray:
+def collapse(weights: DoubleArray, positions: IndexArray, n_features: int) -> DoubleArray:
     """Weights of the features: the sum of their entries."""
     w = np.zeros((weights.shape[0], n_features))
     for v in range(weights.shape[0]):
-        for e in range(places.size):
-            w[v, places[e]] += weights[v, e]
+        for e in range(positions.size):
+            w[v, positions[e]] += weights[v, e]
     return w
 
 
 @kernel
-def largest_group(sums: DoubleArray, starts: PointerArray, places: IndexArray) -> float:
+def largest_group(sums: DoubleArray, starts: PointerArray, positions: IndexArray) -> float:
     """The greatest ‖Σ r_i x_ih‖² of all planes h, `sums` being Σ r_i x_i."""
     largest = 0.0
     for h in range(starts.size - 1):
         total = 0.0
         for v in range(sums.shape[0]):
             for e in range(starts[h], starts[h + 1]):
-                total += sums[v, places[e]] ** 2
+                total += sums[v, positions[e]] ** 2
         largest = max(largest, total)
     return largest

@@ -11,7 +11,7 @@ from labelwood.core.types import CSR, AnyArray, DoubleArray, IndexArray, Pointer
 from labelwood.errors import LabelwoodWarning, ParameterError
 
 CLASS_WEIGHT = (OneOf("balanced"), None)
-NOT_DIVIDED = "no decision divides the points"
+NOT_DIVIDED = "no decision divides the samples"
 NOT_DIVIDED_REMEDY = (
     "raise C, scale the columns to values around 1 (scale=True), or set class_weight for a rare "
     "class"

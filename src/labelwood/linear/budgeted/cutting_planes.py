@@ -1,4 +1,4 @@
-"""Cutting planes for decisions under a feature budget (seed 004, §4.1).
+"""Cutting planes for decisions under a feature budget (Liu & Tsang 2017, §4.1).
 
 A plane is a set of few features. Each turn adds the plane that the current dual
 variables ask for most, and solves the group problem over all planes again.
@@ -94,7 +94,7 @@ def solve_budgeted(
     plane_size : features in a plane. Planes are added while their features are within the budget;
         with None, planes of `budget` features, of which as many are chosen (`budgeted_choice`)
     rows : row numbers, all when None; cost follows their non-zeros
-    fit_intercept : whether b is fitted (it is not regularised) or 0
+    fit_intercept : whether b is fitted (it is not regularized) or 0
     tol : a plane, after the first, must lower the value by this share
     max_planes, max_iter : limits of planes, and of steps for each
 

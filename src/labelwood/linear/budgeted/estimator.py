@@ -35,7 +35,7 @@ class BudgetedClassifier(BudgetedEstimator, BinaryEstimator):
 
         ½ (Σ_h ‖ω_h‖)² + C Σ_i c_i max(0, 1 − s_i (Σ_h ω_h·x_ih + b))²
 
-    fastest, with ω_h the weights of plane h, s_i = ±1 the class of point i and c_i its
+    fastest, with ω_h the weights of plane h, s_i = ±1 the class of sample i and c_i its
     weight. Features should have comparable scales: those of larger values are chosen first.
     Values should be around 1: smaller ones need larger weights, for which a larger `C` has to
     pay. `scale` sees to both. Values are kept in single precision, seven digits.
@@ -58,9 +58,9 @@ class BudgetedClassifier(BudgetedEstimator, BinaryEstimator):
         their units nor their number matter to the choice and to `C`. Weights are for the values
         as they came. Columns that do not vary are never chosen.
     class_weight : "balanced" or None
-        Whether the classes cost the same in all, whatever their numbers of points.
+        Whether the classes cost the same in all, whatever their numbers of samples.
     fit_intercept : bool
-        Whether b is fitted. It is not regularised.
+        Whether b is fitted. It is not regularized.
     tol : float
         A plane, after the first, must lower the objective by this share.
     max_iter : int
@@ -85,11 +85,11 @@ class BudgetedClassifier(BudgetedEstimator, BinaryEstimator):
     lower_bound_ : float
         No choice of `plane_size` features has a lower objective, or of `budget` for None.
     margin_ : float
-        Distance of the points with decision ±1 from the boundary: 1/‖w‖.
+        Distance of the samples with decision ±1 from the boundary: 1/‖w‖.
     n_iter_ : int
         Steps made, for all planes.
     stop_reason_ : str
-        Why no more planes were added, and whether the decision says the same of all points.
+        Why no more planes were added, and whether the decision says the same of all samples.
 
     Examples
     --------
@@ -152,7 +152,7 @@ class BudgetedClassifier(BudgetedEstimator, BinaryEstimator):
         self.max_iter = max_iter
 
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
-        """Choose features and weights; `sample_weight` multiplies the cost of each point."""
+        """Choose features and weights; `sample_weight` multiplies the cost of each sample."""
         from labelwood.linear.budgeted.cutting_planes import solve_budgeted
 
         matrix, codes, weights = self._begin_classes(X, y, sample_weight)
@@ -205,7 +205,7 @@ class BudgetedClassifier(BudgetedEstimator, BinaryEstimator):
         return self.coef_.indices.astype(np.uint32)
 
     def decision_function(self, X: object) -> DoubleArray:
-        """w·x + b for each point, positive for the second class."""
+        """w·x + b for each sample, positive for the second class."""
         from labelwood.linear.budgeted.cutting_planes import decide
 
         matrix = self._check_X(X)
@@ -226,7 +226,7 @@ class BudgetedClassifier(BudgetedEstimator, BinaryEstimator):
 
 
 def _one_sided(X: CSR, weights: DoubleArray, solved: "BudgetedDecisions") -> bool:
-    """Whether the decision says the same of all points that have a weight."""
+    """Whether the decision says the same of all samples that have a weight."""
     from labelwood.linear.budgeted.cutting_planes import decide
 
     scores = decide(X, solved.features, solved.coef, solved.intercepts)[0]

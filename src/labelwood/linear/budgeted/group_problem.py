@@ -21,25 +21,25 @@ class Groups(NamedTuple):
     """The group problem over some planes, solved.
 
     `union` are the features of all planes, `X` the rows on these alone; see
-    `_budgeted_problem_kernels.Problem` for `starts` and `places`. Features are counted among
+    `_budgeted_problem_kernels.Problem` for `starts` and `positions`. Features are counted among
     those that occur in the rows. `converged` says whether the tolerance was met.
     """
 
     planes: list[IndexArray]
     starts: PointerArray
     union: IndexArray
-    places: IndexArray
+    positions: IndexArray
     X: CSRArrays
     weights: DoubleArray
     intercepts: DoubleArray
     residuals: DoubleArray
     value: float
-    curvature: float
+    lipschitz: float
     converged: bool
 
     def coef(self) -> DoubleArray:
         """Weights of the features of `union`, a row for each problem."""
-        return parts.collapse(self.weights, self.places, self.union.size)
+        return parts.collapse(self.weights, self.positions, self.union.size)
 
 
 class GroupSolver:
@@ -96,10 +96,10 @@ class GroupSolver:
         problem = self._problem(self.X, none, starts, none)
         value = parts.losses(problem, np.zeros(shape), intercepts, residuals)
         # Low, as steps raise it faster than they lower it.
-        curvature = max(1e-4 * self.costs.sum() * self.largest**2, np.finfo(float).tiny)
+        lipschitz = max(1e-4 * self.costs.sum() * self.largest**2, np.finfo(float).tiny)
         weights = np.zeros((shape[0], 0))
         return Groups(
-            [], starts, none, none, self.X, weights, intercepts, residuals, value, curvature, True
+            [], starts, none, none, self.X, weights, intercepts, residuals, value, lipschitz, True
         )
 
     def add(self, before: Groups, plane: IndexArray) -> Groups:
@@ -107,7 +107,7 @@ class GroupSolver:
         planes = [*before.planes, plane]
         starts = np.append(before.starts, before.starts[-1] + plane.size)
         weights = np.zeros((self.costs.shape[0], int(starts[-1])))
-        weights[:, : before.places.size] = before.weights
+        weights[:, : before.positions.size] = before.weights
         return self._solve(planes, starts, weights, before)
 
     def one_plane(self, features: IndexArray, near: Groups) -> Groups:
@@ -122,12 +122,12 @@ class GroupSolver:
     ) -> Groups:
         """Solve over these planes, from weights and from the intercepts of another solution."""
         union, inverse = np.unique(np.concatenate(planes), return_inverse=True)
-        places = inverse.astype(np.uint32)
+        positions = inverse.astype(np.uint32)
         X = kernels.restrict(self.X, kernels.feature_table(union))
-        problem = self._problem(X, union, starts, places)
+        problem = self._problem(X, union, starts, positions)
         intercepts, residuals = near.intercepts.copy(), np.empty(self.costs.shape)
         solved = master.solve_master(
-            problem, weights, intercepts, residuals, near.curvature, self.gap, self.max_iter
+            problem, weights, intercepts, residuals, near.lipschitz, self.gap, self.max_iter
         )
         self.n_iter += solved.n_iter
         met = solved.value - solved.bound <= max(self.gap, master.FINEST) * solved.value
@@ -135,13 +135,13 @@ class GroupSolver:
             planes,
             starts,
             union,
-            places,
+            positions,
             X,
             solved.weights,
             intercepts,
             residuals,
             solved.value,
-            solved.curvature,
+            solved.lipschitz,
             bool(met),
         )
 
@@ -161,28 +161,28 @@ class GroupSolver:
         return largest(gains, n, 0.0)
 
     def _problem(
-        self, X: CSRArrays, union: IndexArray, starts: PointerArray, places: IndexArray
+        self, X: CSRArrays, union: IndexArray, starts: PointerArray, positions: IndexArray
     ) -> parts.Problem:
         return parts.Problem(
-            X, union.size, self.signs, self.costs, starts, places, self.fit_intercept
+            X, union.size, self.signs, self.costs, starts, positions, self.fit_intercept
         )
 
 
 def largest(scores: DoubleArray, budget: int, floor: float) -> IndexArray:
-    """The places of the `budget` greatest scores above `floor`, sorted; of equals the first.
+    """The positions of the `budget` greatest scores above `floor`, sorted; of equals the first.
 
     Examples
     --------
     >>> largest(np.array([3.0, 1.0, 2.0, 2.0]), 2, 0.0).tolist()
     [0, 2]
     """
-    places = np.flatnonzero(scores > floor)
-    if places.size > budget:
-        values = scores[places]
+    positions = np.flatnonzero(scores > floor)
+    if positions.size > budget:
+        values = scores[positions]
         least = np.partition(values, -budget)[-budget]
-        above, equal = places[values > least], places[values == least]
-        places = np.sort(np.concatenate([above, equal[: budget - above.size]]))
-    return places.astype(np.uint32)
+        above, equal = positions[values > least], positions[values == least]
+        positions = np.sort(np.concatenate([above, equal[: budget - above.size]]))
+    return positions.astype(np.uint32)
 
 
 def _check_problems(

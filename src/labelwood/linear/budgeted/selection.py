@@ -1,7 +1,7 @@
 """A choice of features within the budget, where those of all planes are more.
 
-Seed 004 has no such choice: its classifier reads the features of all planes. What is wanted is
-the subset on which a support vector machine has the lowest objective; no fast way finds it for
+Liu & Tsang 2017 has no such choice: its classifier reads the features of all planes. The aim is
+the subset on which a support vector machine has the lowest objective; no fast method finds it for
 certain, so several are tried and the best is improved.
 """
 

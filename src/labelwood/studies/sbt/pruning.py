@@ -15,7 +15,7 @@ from labelwood.studies.sbt._binary import ERROR_NOTE, FILES, figures, fitted, re
 
 C = 5.0  # the paper's
 BUDGETS = (5, 20, 50)
-GROWN: dict[str, Any] = {"max_depth": 40, "min_split": 2}  # to the end, as Algorithm 2 does
+GROWN: dict[str, Any] = {"max_depth": 40, "min_samples_split": 2}  # to the end, as Algorithm 2 does
 LEARNERS: dict[str, dict[str, Any]] = {
     "SBT without pruning": {"prune": False},
     "SBT pruned for any gain": {"min_gain": 0.0},

@@ -1,4 +1,4 @@
-"""What the bounds read off fitted trees and their points: paths, margins, mistakes."""
+"""What the bounds read off fitted trees and their samples: paths, margins, mistakes."""
 
 from collections.abc import Collection, Set
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -47,12 +47,12 @@ def path_to(right: PointerArray, leaf: int) -> Path:
 
 
 def path_margins(
-    tree: "CodingTree", rows: CSR, of_point: PointerArray, leaf: int, radius: float
+    tree: "CodingTree", rows: CSR, of_sample: PointerArray, leaf: int, radius: float
 ) -> tuple[DoubleArray, int]:
     """The margin of each decision on the path to a leaf, and how many decisions are wrong.
 
-    `of_point` is the leaf where each row belongs, −1 for none. Decisions have unit length
-    together with their intercept. A margin is that of the worst point below the node: 0 where
+    `of_sample` is the leaf where each row belongs, −1 for none. Decisions have unit length
+    together with their intercept. A margin is that of the worst sample below the node: 0 where
     one is on the wrong side, and `radius` where there is none.
     """
     path = path_to(tree.right, leaf)
@@ -63,7 +63,7 @@ def path_margins(
     norms = np.sqrt(row_squares(weights) + intercepts**2)
     margins, n_wrong = np.full(path.nodes.size, radius), 0
     for block in row_blocks(rows, _FLOATS_AT_ONCE // max(path.nodes.size, 1) + 1):
-        leaves = of_point[block, None]
+        leaves = of_sample[block, None]
         below = (path.nodes <= leaves) & (leaves < path.ends)
         positive = leaves < tree.right[path.nodes]
         scores = (rows[block].astype(np.float64) @ weights.T).toarray() + intercepts
@@ -88,7 +88,7 @@ def set_keys(Y: CSR) -> list[bytes]:
 
 
 def known_labels(model: "CodingTreeClassifier", y: Any, n: int) -> CSR:
-    """Labels of `n` points in any accepted form, as an indicator over those of the model."""
+    """Labels of `n` samples in any accepted form, as an indicator over those of the model."""
     if not model.multilabel_:
         codes = known_classes(model.classes_, y)
         shape = (codes.size, model.classes_.size)
@@ -134,10 +134,10 @@ def _labels_of_set(label_set: Any, n_labels: int) -> list[Any]:
 
 
 def known_classes(classes: AnyArray, y: Any) -> PointerArray:
-    """The number of each point's class."""
+    """The number of each sample's class."""
     Y, found, multilabel = encode_labels(y)
     if multilabel:
-        raise DataError("y must hold one class for each point. Got label sets instead.")
+        raise DataError("y must hold one class for each sample. Got label sets instead.")
     places = np.minimum(np.searchsorted(classes, found), classes.size - 1)
     unknown = found[classes[places] != found]
     if unknown.size:
@@ -155,7 +155,7 @@ def enclosing_radius(rows: CSR, radius: float | None, unit: bool) -> float:
     if longest > radius * (1 + 1e-6):
         raise DataError(
             f"Row {int(lengths.argmax())} of X has the length {longest:.4g}, beyond "
-            f"radius={radius:.4g}; give the radius of a ball that holds all points."
+            f"radius={radius:.4g}; give the radius of a ball that holds all samples."
         )
     return float(np.hypot(radius, 1))
 
@@ -163,7 +163,7 @@ def enclosing_radius(rows: CSR, radius: float | None, unit: bool) -> float:
 def budgeted_mistakes(
     model: "BudgetedTreeClassifier", X: object, y: object
 ) -> tuple[PointerArray, AnyArray]:
-    """The leaf of each point in each tree, and whether any of the trees is wrong about it."""
+    """The leaf of each sample in each tree, and whether any of the trees is wrong about it."""
     leaves = model.apply(X)
     codes = known_classes(model.classes_, y)
     if codes.size != leaves.shape[0]:
@@ -195,12 +195,12 @@ def perceptron_leaves(
     squares = row_squares(X)
     leaves = []
     for leaf in np.flatnonzero(model.right_ < 0).tolist():
-        points = np.flatnonzero(reached == leaf)
+        samples = np.flatnonzero(reached == leaf)
         path = path_to(model.right_, leaf)
         of_path = functions[path.nodes]
-        scores = (of_path @ X[points].T).toarray() + intercepts[path.nodes, None]
+        scores = (of_path @ X[samples].T).toarray() + intercepts[path.nodes, None]
         scores *= path.sides[:, None]
-        scores[-1:, wrong[points]] *= -1
+        scores[-1:, wrong[samples]] *= -1
         norms = np.sqrt(row_squares(of_path) + intercepts[path.nodes] ** 2)
-        leaves.append(Leaf(scores, norms, float((squares[points] + 1).sum())))
+        leaves.append(Leaf(scores, norms, float((squares[samples] + 1).sum())))
     return leaves

@@ -13,11 +13,11 @@ from labelwood.core.types import DoubleArray, PointerArray
 
 
 class Leaf(NamedTuple):
-    """A leaf of a perceptron tree and the points that reach it.
+    """A leaf of a perceptron tree and the samples that reach it.
 
-    `scores` has a row for each decision on the way and a column for each point: w·x + b, times −1
+    `scores` has a row for each decision on the way and a column for each sample: w·x + b, times −1
     where the right answer is negative. `norms` are the lengths of the vectors (w, b), and
-    `trace` is the sum over the points of ‖x‖² + 1.
+    `trace` is the sum over the samples of ‖x‖² + 1.
     """
 
     scores: DoubleArray
@@ -28,11 +28,11 @@ class Leaf(NamedTuple):
 def perceptron_tree_terms(
     leaves: list[Leaf], n: int, depth: int, complexity: float, delta: float, c: float
 ) -> Terms:
-    """Seed 004, theorem 5, as it is stated.
+    """Liu & Tsang 2017, theorem 5, as it is stated.
 
     A decision of margin 1 / ‖(w, b)‖ has the slack max(0, 1 − score) / ‖(w, b)‖: in ξ/γ
     the norm cancels. `complexity` is G_n of the class of decisions, `c` the constant that the
-    theorem leaves open. Leaves without a point add nothing but to their number.
+    theorem leaves open. Leaves without a sample add nothing but to their number.
 
     Examples
     --------
@@ -43,10 +43,10 @@ def perceptron_tree_terms(
     """
     slack = capacity = 0.0
     for leaf in leaves:
-        n_points = leaf.scores.shape[1]
-        if n_points:
-            slack += float(np.maximum(0, 1 - leaf.scores).sum()) / n_points
-            capacity += 4 / n_points * float(leaf.norms.sum()) * leaf.trace**0.5
+        n_samples = leaf.scores.shape[1]
+        if n_samples:
+            slack += float(np.maximum(0, 1 - leaf.scores).sum()) / n_samples
+            capacity += 4 / n_samples * float(leaf.norms.sum()) * leaf.trace**0.5
     tail = np.sqrt(np.log(6 / delta) / (2 * n))
     return {
         "slack": slack,
@@ -60,7 +60,7 @@ def gaussian_complexity(n: int, n_features: int, budget: int) -> float:
     """At most so much is G_n of the half-spaces that read `budget` of `n_features` features.
 
     G_n = E sup |2/n Σ g_i h(x_i)| ≤ 2 √(2 ln(2Π) / n), where Π bounds in how many ways they
-    part n points (Sauer's lemma for each choice of features).
+    part n samples (Sauer's lemma for each choice of features).
 
     Examples
     --------
@@ -85,7 +85,7 @@ def counted_tree_terms(
     Parameters
     ----------
     n, n_wrong : int
-        Points, and how many the tree gets wrong.
+        Samples, and how many the tree gets wrong.
     budgets, n_functions : arrays with an entry for each decision
         Features that it reads, and linear functions of them that its side depends on.
     n_features, n_trees : int
@@ -94,7 +94,7 @@ def counted_tree_terms(
 
     Notes
     -----
-    Once shape, leaf labels and features are given, the answers of the tree on n points are fixed
+    Once shape, leaf labels and features are given, the answers of the tree on n samples are fixed
     by those of its linear functions, which are at most Π = Π_f (en / (k_f + 1))^(k_f + 1)
     (Sauer). Massart's lemma and McDiarmid's inequality bound the error by
 
@@ -103,7 +103,7 @@ def counted_tree_terms(
     The union over all shapes, labels and features, each with its share δ' of δ, adds what
     it takes to write them down: a bit a node, one a leaf, one a decision for whether its
     functions are the same, and ln(m + 1) + ln C(m, k) for its k of m features. How many
-    folds vote must have been set without looking at the points.
+    folds vote must have been set without looking at the samples.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def counted_tree_terms(
 
 
 def path_terms(margins: DoubleArray, radius: float, n: int, delta: float) -> Terms:
-    """Seed 004, theorems 17 and 18: 130R²/n (D' log 4en · log 4n + N log 2n + log 2/δ).
+    """Liu & Tsang 2017, theorems 17 and 18: 130R²/n (D' log 4en · log 4n + N log 2n + log 2/δ).
 
     `margins` are those of the N decisions of a path, D' = Σ 1/γ², logarithms are binary.
 
@@ -144,7 +144,7 @@ def path_terms(margins: DoubleArray, radius: float, n: int, delta: float) -> Ter
 
 
 def _log_partitions(n: int, budgets: PointerArray) -> DoubleArray:
-    """Logarithm of how many ways half-spaces of so many features can part n points (Sauer)."""
+    """Logarithm of how many ways half-spaces of so many features can part n samples (Sauer)."""
     dimension = np.minimum(budgets + 1.0, n)  # in no more than 2ⁿ ≤ eⁿ ways
     return dimension * np.log(np.e * n / dimension)
 

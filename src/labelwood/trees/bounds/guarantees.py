@@ -1,4 +1,4 @@
-"""What theory says of a fitted tree: its error on new points, and how many decisions it takes.
+"""What theory says of a fitted tree: its error on new samples, and how many decisions it takes.
 
 The theorems are those of Liu and Tsang (JMLR 2017); `docs/research/tree_bounds.md` explains which
 of them hold, and how they were mended where they do not.
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 def budgeted_tree_bound(
     model: "BudgetedTreeClassifier", X: object, y: object, delta: float = 0.05
 ) -> Bound:
-    """The error of a budgeted tree on new points, by the few features that its decisions read.
+    """The error of a budgeted tree on new samples, by the few features that its decisions read.
 
-    This holds where theorem 5 of seed 004 (`perceptron_tree_bound`) says nothing; its terms
+    This holds where theorem 5 of Liu & Tsang 2017 (`perceptron_tree_bound`) says nothing; its terms
     are derived in `labelwood.trees.bounds.formulas.counted_tree_terms`.
 
     Parameters
     ----------
     model : fitted BudgetedTreeClassifier
-    X, y : the points it was fitted on, or other ones
+    X, y : the samples it was fitted on, or other ones
     delta : float
         The bound fails with at most this probability.
 
@@ -67,28 +67,28 @@ def budgeted_tree_bound(
         delta,
     )
     return Bound(
-        "error on new points",
+        "error on new samples",
         terms,
         1.0,
-        f"independent points of one distribution; holds with probability {1 - delta:g}",
-        "in place of seed 004, theorem 5",
-        {"points": wrong.size, "inner nodes": budgets.size, "depth": model.depth_},
+        f"independent samples of one distribution; holds with probability {1 - delta:g}",
+        "in place of Liu & Tsang 2017, theorem 5",
+        {"samples": wrong.size, "inner nodes": budgets.size, "depth": model.depth_},
     )
 
 
 def perceptron_tree_bound(
     model: "BudgetedTreeClassifier", X: object, y: object, delta: float = 0.05, c: float = 1.0
 ) -> Bound:
-    """Theorem 5 of seed 004 as it is stated; it is vacuous for every tree with a decision.
+    """Theorem 5 of Liu & Tsang 2017 as it is stated; it is vacuous for every tree with a decision.
 
     With d ≥ 1 and M ≥ 2 leaves its last term alone is more than (3d + 1) M √(ln(6/δ)/2) > 7,
-    for any number of points. It is here for its other terms, which tell where a tree is
+    for any number of samples. It is here for its other terms, which tell where a tree is
     weak; `budgeted_tree_bound` is a bound to use.
 
     Parameters
     ----------
     model : fitted BudgetedTreeClassifier of two classes
-    X, y : the points it was fitted on
+    X, y : the samples it was fitted on
     delta : float
     c : float
         A constant that the theorem leaves open.
@@ -97,7 +97,7 @@ def perceptron_tree_bound(
     -----
     The function of a node is the mean of its folds, with the constant feature 1 for the
     intercept, and its margin is 1 / ‖(w, b)‖. The right answer at a node is the one that the
-    point took, but at the last decision of a point in a leaf of the other class.
+    sample took, but at the last decision of a sample in a leaf of the other class.
 
     Examples
     --------
@@ -118,21 +118,21 @@ def perceptron_tree_bound(
     budget = int(np.diff(model.indptr_).max())
     complexity = gaussian_complexity(wrong.size, model.n_features_in_, budget)
     return Bound(
-        "error on new points",
+        "error on new samples",
         perceptron_tree_terms(leaves, wrong.size, model.depth_, complexity, delta, c),
         1.0,
-        f"independent points of one distribution, and the open constant c = {c:g}; "
+        f"independent samples of one distribution, and the open constant c = {c:g}; "
         f"holds with probability {1 - delta:g}",
-        "seed 004, theorem 5",
-        {"points": wrong.size, "leaves": len(leaves), "depth": model.depth_},
-        "the confidence term does not fall with the number of points",
+        "Liu & Tsang 2017, theorem 5",
+        {"samples": wrong.size, "leaves": len(leaves), "depth": model.depth_},
+        "the confidence term does not fall with the number of samples",
     )
 
 
 def powerset_length_bound(model: "PowersetTreeClassifier") -> Bound:
-    """Mean decisions of a powerset tree: from H to below H + 1 (seed 004, theorem 12).
+    """Mean decisions of a powerset tree: from H to below H + 1 (Liu & Tsang 2017, theorem 12).
 
-    That of a Huffman code. H is the entropy in bits of how the training points spread
+    That of a Huffman code. H is the entropy in bits of how the training samples spread
     over the leaves. Vacuous where a code of ⌈log₂ leaves⌉ bits for each set is as good.
 
     Examples
@@ -140,30 +140,30 @@ def powerset_length_bound(model: "PowersetTreeClassifier") -> Bound:
     >>> from labelwood.trees.coding import PowersetTreeClassifier
     >>> model = PowersetTreeClassifier(random_state=0).fit(np.eye(4), ["a", "b", "c", "c"])
     >>> print(powerset_length_bound(model))
-    mean decisions ≤ 2.5 (seed 004, theorem 12)
+    mean decisions ≤ 2.5 (Liu & Tsang 2017, theorem 12)
       entropy         1.5
       one decision    1
       vacuous: 2 or less is known without it
       mean decisions  1.5
       leaves          3
-      assumes points that follow the code of their own label set
+      assumes samples that follow the code of their own label set
     """
     _check("powerset_length_bound", model, "PowersetTreeClassifier")
     return Bound(
         "mean decisions",
         {"entropy": model.entropy_, "one decision": 1.0},
         float(np.ceil(np.log2(model.n_leaves_))),
-        "points that follow the code of their own label set",
-        "seed 004, theorem 12",
+        "samples that follow the code of their own label set",
+        "Liu & Tsang 2017, theorem 12",
         {"mean decisions": model.mean_decisions_, "leaves": model.n_leaves_},
     )
 
 
 def annotation_length_bound(model: "AnnotationTreeClassifier") -> Bound:
-    """Mean decisions of an annotation tree (seed 004, theorem 13, which does not hold).
+    """Mean decisions of an annotation tree (Liu & Tsang 2017, theorem 13, which does not hold).
 
     The theorem claims H ≤ mean < H + 1. The first half is true of any binary tree. No bound
-    by the entropy alone can replace the second: when nearly all points have all of q labels, H
+    by the entropy alone can replace the second: when nearly all samples have all of q labels, H
     is nearly 0 and the mean nearly q. What holds is that a label is asked for once at most,
     and each decision parts the leaves: mean ≤ min(q, leaves − 1), with q the labels that some
     but not all leaves have. `facts` has the claim, and H / mean, the bits that a decision tells.
@@ -173,7 +173,7 @@ def annotation_length_bound(model: "AnnotationTreeClassifier") -> Bound:
     >>> from labelwood.trees.coding import AnnotationTreeClassifier
     >>> Y = [[]] * 9 + [["a"], ["b"]]
     >>> print(annotation_length_bound(AnnotationTreeClassifier(random_state=0).fit(np.eye(11), Y)))
-    mean decisions ≤ 2 (in place of seed 004, theorem 13)
+    mean decisions ≤ 2 (in place of Liu & Tsang 2017, theorem 13)
       labels to ask for  2
       vacuous: 2 or less is known without it
       mean decisions     1.909
@@ -181,7 +181,7 @@ def annotation_length_bound(model: "AnnotationTreeClassifier") -> Bound:
       claimed limit      1.866
       bits a decision    0.4535
       the claim mean < H + 1 fails for this tree
-      assumes points that follow the code of their own label set
+      assumes samples that follow the code of their own label set
     """
     _check("annotation_length_bound", model, "AnnotationTreeClassifier")
     leaves_with = np.bincount(model.labels_, minlength=model.classes_.size)
@@ -192,8 +192,8 @@ def annotation_length_bound(model: "AnnotationTreeClassifier") -> Bound:
         "mean decisions",
         {"labels to ask for": float(min(n_open, model.n_leaves_ - 1))},
         float(model.n_leaves_ - 1),
-        "points that follow the code of their own label set",
-        "in place of seed 004, theorem 13",
+        "samples that follow the code of their own label set",
+        "in place of Liu & Tsang 2017, theorem 13",
         {
             "mean decisions": mean,
             "entropy": entropy,
@@ -213,27 +213,27 @@ def powerset_error_bound(
     *,
     radius: float | None = None,
 ) -> Bound:
-    """How often a powerset tree is wrong about one label set (seed 004, theorem 17).
+    """How often a powerset tree is wrong about one label set (Liu & Tsang 2017, theorem 17).
 
-    Wrong is a point of the label set that ends elsewhere, or another that ends in its leaf.
+    Wrong is a sample of the label set that ends elsewhere, or another that ends in its leaf.
 
     Parameters
     ----------
     model : fitted PowersetTreeClassifier
-    X, y : the points it was fitted on
+    X, y : the samples it was fitted on
     label_set : list, set or array of labels
-        The class itself after a fit on one class for each point.
+        The class itself after a fit on one class for each sample.
     delta : float
         The bound fails with at most this probability.
     radius : float, optional
-        Of a ball around 0 that holds all points that could be drawn. 1 for a model that
-        normalises rows; else the longest row of X, which more points could exceed.
+        Of a ball around 0 that holds all samples that could be drawn. 1 for a model that
+        normalises rows; else the longest row of X, which more samples could exceed.
 
     Notes
     -----
-    Points and decisions get a constant feature 1 for the intercept, which makes the radius
+    Samples and decisions get a constant feature 1 for the intercept, which makes the radius
     √(R² + 1); margins are of decisions of unit length in that space. The theorem needs a path
-    whose decisions make no mistake on these points: else the bound is infinite. Only points
+    whose decisions make no mistake on these samples: else the bound is infinite. Only samples
     whose label set has a leaf count.
 
     Examples
@@ -257,11 +257,11 @@ def annotation_error_bound(
     *,
     radius: float | None = None,
 ) -> Bound:
-    """How often a decision on the path to one label set is wrong (seed 004, theorem 18).
+    """How often a decision on the path to one label set is wrong (Liu & Tsang 2017, theorem 18).
 
-    Wrong is an answer about its label to a point that all decisions above answered rightly.
+    Wrong is an answer about its label to a sample that all decisions above answered rightly.
     Parameters and notes are those of `powerset_error_bound`; the shape of the tree may depend on
-    the points as long as each has a leaf.
+    the samples as long as each has a leaf.
 
     Examples
     --------
@@ -269,7 +269,7 @@ def annotation_error_bound(
     >>> X, Y = np.tile(np.eye(2), (200, 1)), [["a"], ["b"]] * 200
     >>> model = AnnotationTreeClassifier(random_state=0).fit(X, Y)
     >>> bound = annotation_error_bound(model, X, Y, ["a"])
-    >>> bound.vacuous, bound.facts["wrong decisions"]  # far too few points
+    >>> bound.vacuous, bound.facts["wrong decisions"]  # far too few samples
     (True, 0)
     """
     _check("annotation_error_bound", model, "AnnotationTreeClassifier", delta)
@@ -294,10 +294,10 @@ def _path_bound(
     if wanted not in leaves:
         raise DataError(f"No leaf of the tree has the label set {label_set!r}.")
     own = [leaves.get(one, -1) for one in read.set_keys(read.known_labels(model, y, n))]
-    of_point = np.array(own, dtype=np.int64)
-    margins, n_wrong = read.path_margins(tree, rows, of_point, leaves[wanted], R)
-    n_outside = int(np.count_nonzero(of_point < 0))
-    assumes = f"independent points within {R:.4g} of 0, constant feature included; "
+    of_sample = np.array(own, dtype=np.int64)
+    margins, n_wrong = read.path_margins(tree, rows, of_sample, leaves[wanted], R)
+    n_outside = int(np.count_nonzero(of_sample < 0))
+    assumes = f"independent samples within {R:.4g} of 0, constant feature included; "
     if theorem == "17" or n_outside:
         assumes += "a shape of the tree that does not depend on them; "
     return Bound(
@@ -305,14 +305,14 @@ def _path_bound(
         path_terms(margins, R, n, delta),
         1.0,
         f"{assumes}holds with probability {1 - delta:g}",
-        f"seed 004, theorem {theorem}",
+        f"Liu & Tsang 2017, theorem {theorem}",
         {
-            "points": n,
-            "points without a leaf": n_outside,
+            "samples": n,
+            "samples without a leaf": n_outside,
             "wrong decisions": n_wrong,
             "smallest margin": float(margins.min(initial=R)),
         },
-        "a decision errs on these points: the theorem does not apply" if n_wrong else "",
+        "a decision errs on these samples: the theorem does not apply" if n_wrong else "",
     )
 
 

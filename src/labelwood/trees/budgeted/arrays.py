@@ -13,7 +13,7 @@ from labelwood.errors import DataError
 from labelwood.trees.preorder import depths_agree, is_preorder
 
 if TYPE_CHECKING:
-    from labelwood.trees.budgeted.decisions import Decision, Points
+    from labelwood.trees.budgeted.decisions import Decision, Samples
 
 _BLOCK = 2_048
 _LEAST_LOGIT = 0.01  # of a leaf at its mean distance: its class stays its class
@@ -32,7 +32,7 @@ class FlatTrees(NamedTuple):
     features: IndexArray
     weights: DoubleArray
     intercepts: DoubleArray
-    n_points: PointerArray
+    n_samples: PointerArray
     totals: DoubleArray
     cv_errors: DoubleArray
     subtree_errors: DoubleArray
@@ -94,14 +94,14 @@ class Node:
     Attributes
     ----------
     tree, depth : where it stands
-    rows : its points
+    rows : its samples
     margins : distance of each from the parent's decision (1 at the root), positive if most
-        of them are, as a leaf predicts what most of its points are
+        of them are, as a leaf predicts what most of its samples are
     totals : weight of the negative and of the positive ones
     leaf_errors : weight of the wrong ones if it is a leaf, and if the parent's `held_out`
         sent them to it or to its sibling
     decision : None for a leaf, and `reason` says why
-    cv_error : weight of the points whose `held_out` is wrong, NaN without a linear decision
+    cv_error : weight of the samples whose `held_out` is wrong, NaN without a linear decision
     subtree_errors : as `leaf_errors`, in the leaves below after pruning
     n_leaves : leaves below after pruning, 1 for a leaf
     positive, negative : the children
@@ -137,7 +137,7 @@ def in_order(root: Node) -> list[Node]:
     return nodes
 
 
-def flatten(roots: list[Node], trees: "list[Points]", *, slopes: bool = True) -> FlatTrees:
+def flatten(roots: list[Node], trees: "list[Samples]", *, slopes: bool = True) -> FlatTrees:
     """All nodes in the order in which they are walked; to walk them alone takes no `slopes`."""
     nodes: list[Node] = []
     starts = []
@@ -159,7 +159,7 @@ def flatten(roots: list[Node], trees: "list[Points]", *, slopes: bool = True) ->
         features=np.concatenate(features),
         weights=np.ascontiguousarray(np.concatenate(coefs, axis=1)),
         intercepts=np.ascontiguousarray(np.array(intercepts).T),
-        n_points=np.array([node.rows.size for node in nodes], dtype=np.int64),
+        n_samples=np.array([node.rows.size for node in nodes], dtype=np.int64),
         totals=np.array([node.totals for node in nodes]),
         cv_errors=np.array([node.cv_error for node in nodes]),
         subtree_errors=np.array([node.subtree_errors for node in nodes]),
@@ -195,18 +195,18 @@ def join(parts: list[FlatTrees]) -> FlatTrees:
     return FlatTrees(**arrays)
 
 
-def _slope(node: Node, points: "Points") -> float:
-    """Slope a of a leaf, in which a point at distance z is positive with the chance σ(a z).
+def _slope(node: Node, samples: "Samples") -> float:
+    """Slope a of a leaf, in which a sample at distance z is positive with the probability σ(a z).
 
-    Fitted to the distances of its points, which their own fold's classifier measured, with
-    a right and a wrong point of weight 1 added at the mean distance.
+    Fitted to the distances of its samples, which their own fold's classifier measured, with
+    a right and a wrong sample of weight 1 added at the mean distance.
     """
     if node.decision is not None:
         return 0.0
-    weights = points.weights[node.rows]
+    weights = samples.weights[node.rows]
     side = 1.0 if node.totals[1] > node.totals[0] else -1.0
     mean = float(np.average(np.abs(node.margins), weights=weights)) or 1.0
-    z = np.append(points.signs[node.rows] * node.margins, [mean, -mean]) / mean
+    z = np.append(samples.signs[node.rows] * node.margins, [mean, -mean]) / mean
     weights = np.append(weights, [1.0, 1.0])
     low, high = _LEAST_LOGIT, 30.0  # of a; the sum below falls with it
     for _ in range(40):

@@ -1,8 +1,8 @@
 """The decisions of the nodes of a level: linear ones, and splits of second order.
 
-Every point belongs to one fold. At each node the folds share one set of features, and each has
-a linear classifier that has not seen its own points. As the shared features were chosen with the
-help of all points, each fold also has a classifier that chose its features without its points.
+Every sample belongs to one fold. At each node the folds share one set of features, and each has
+a linear classifier that has not seen its own samples. As the shared features were chosen with the
+help of all samples, each fold also has a classifier that chose its features without its samples.
 The problem that the folds share and those of each fold alone are independent work.
 """
 
@@ -26,7 +26,7 @@ _ONE_FIT = Lock()
 
 
 class Growth(NamedTuple):
-    """What the growth of a tree depends on besides its points.
+    """What the growth of a tree depends on besides its samples.
 
     A `min_gain` of NaN is to be tried, a `plane_size` of 0 is none.
     """
@@ -37,7 +37,7 @@ class Growth(NamedTuple):
     max_planes: int
     plane_size: int
     max_depth: int
-    min_split: int
+    min_samples_split: int
     prune: bool
     min_gain: float
     second_order: bool
@@ -45,8 +45,8 @@ class Growth(NamedTuple):
     max_iter: int
 
 
-class Points(NamedTuple):
-    """The points of one tree: a sign, a weight and a fold for each row of X."""
+class Samples(NamedTuple):
+    """The samples of one tree: a sign, a weight and a fold for each row of X."""
 
     X: CSR
     signs: DoubleArray
@@ -55,13 +55,13 @@ class Points(NamedTuple):
     n_folds: int
 
     def of_class(self, codes: PointerArray, one: int, balance: bool) -> Self:
-        """The points of the tree of class `one`; both sides weigh the same if `balance`."""
+        """The samples of the tree of class `one`; both sides weigh the same if `balance`."""
         there = codes == one
         weights = balanced(self.weights, there) if balance else self.weights
         return self._replace(signs=np.where(there, 1.0, -1.0), weights=weights)
 
     def without(self, rows: AnyArray, balance: bool) -> Self:
-        """The same points, but that these weigh nothing; both sides are balanced again if asked."""
+        """The same samples with weight 0 for these rows; both classes balanced again if asked."""
         weights = np.where(rows, 0.0, self.weights)
         return self._replace(weights=balanced(weights, self.signs > 0) if balance else weights)
 
@@ -70,22 +70,22 @@ class Points(NamedTuple):
         return float(self.weights[rows][(scores > 0) != (self.signs[rows] > 0)].sum())
 
     def variance(self, rows: PointerArray, errors: AnyArray) -> AnyArray:
-        """Of errors of this weight among the rows, if each is made by chance."""
+        """Of errors of this weight among the rows, if each is made by probability."""
         weights = self.weights[rows]
         return errors * np.square(weights).sum() / weights.sum()
 
 
 class Place(NamedTuple):
-    """A node to be split: its points, and the weight of those that are wrong if it is a leaf."""
+    """A node to be split: its samples, and the weight of those that are wrong if it is a leaf."""
 
-    points: Points
+    samples: Samples
     rows: PointerArray
     errors: AnyArray
 
     @property
     def folds(self) -> list[int]:
-        """The folds that it has points of."""
-        present: list[int] = np.unique(self.points.folds[self.rows]).tolist()
+        """The folds that it has samples of."""
+        present: list[int] = np.unique(self.samples.folds[self.rows]).tolist()
         return present
 
 
@@ -99,9 +99,9 @@ class Decision(NamedTuple):
 
 
 class Split(NamedTuple):
-    """A decision and what it does to the points of the node.
+    """A decision and what it does to the samples of the node.
 
-    `scores` are those of the points under the classifier of their own fold. That has not seen
+    `scores` are those of the samples under the classifier of their own fold. That has not seen
     them, but its features were chosen with their help; `held_out` are scores of classifiers
     that chose their features without them.
     """
@@ -112,7 +112,7 @@ class Split(NamedTuple):
 
     @property
     def separates(self) -> bool:
-        """Whether points go both ways."""
+        """Whether samples go both ways."""
         positive = np.count_nonzero(self.scores > 0)
         return bool(0 < positive < self.scores.size)
 
@@ -129,7 +129,7 @@ class Effort(NamedTuple):
 
 
 class _Solved(NamedTuple):
-    """Classifiers, and the scores of points: all of a node's, or those of the fold left out."""
+    """Classifiers, and the scores of samples: all of a node's, or those of the fold left out."""
 
     decision: Decision
     scores: DoubleArray
@@ -137,7 +137,7 @@ class _Solved(NamedTuple):
 
 
 def draw_folds(codes: PointerArray, n_folds: int, random_state: object) -> PointerArray:
-    """A fold for each point: at random, with equal shares of every class."""
+    """A fold for each sample: at random, with equal shares of every class."""
     rng = np.random.default_rng(seed_sequence(random_state))
     order = rng.permutation(codes.size)
     order = order[np.argsort(codes[order], kind="stable")]
@@ -149,7 +149,7 @@ def draw_folds(codes: PointerArray, n_folds: int, random_state: object) -> Point
 def find_splits(
     places: list[Place], growth: Growth, n_jobs: int | None, description: str
 ) -> tuple[list[Split], Effort]:
-    """The split of each place, which may not separate its points, and what that took."""
+    """The split of each place, which may not separate its samples, and what that took."""
     splits, effort = _linear_splits(places, growth, n_jobs, description)
     weak = [k for k, place in enumerate(places) if _weak(place, splits[k])]
     if growth.second_order and weak:
@@ -179,31 +179,31 @@ def _linear_splits(
         if fold == _ALL:  # which comes first
             splits.append(Split(decision, scores, np.empty(scores.size)))
         else:
-            splits[-1].held_out[place.points.folds[place.rows] == fold] = scores
+            splits[-1].held_out[place.samples.folds[place.rows] == fold] = scores
     return splits, effort
 
 
 def _solve(place: Place, fold: int, growth: Growth) -> _Solved:
     """Classifiers of all folds on features that they share, or that of one on its own ones."""
-    points, rows = place.points, place.rows
-    folds = points.folds[rows]
+    samples, rows = place.samples, place.rows
+    folds = samples.folds[rows]
     seen = rows if fold == _ALL else rows[folds != fold]
-    costs = growth.C * points.weights[seen]
+    costs = growth.C * samples.weights[seen]
     if fold == _ALL:
-        costs = np.where(folds == np.arange(points.n_folds)[:, None], 0.0, costs)
+        costs = np.where(folds == np.arange(samples.n_folds)[:, None], 0.0, costs)
     solved = solve_budgeted(
-        points.X,
-        points.signs[seen],
+        samples.X,
+        samples.signs[seen],
         costs,
         budget=growth.budget,
         plane_size=growth.plane_size or None,
-        rows=None if seen.size == points.X.shape[0] else seen,
+        rows=None if seen.size == samples.X.shape[0] else seen,
         tol=growth.tol,
         max_planes=growth.max_planes,
         max_iter=growth.max_iter,
     )
     decision = Decision(solved.features, solved.coef, solved.intercepts, LINEAR)
-    scores = _scores(points.X, rows if fold == _ALL else rows[folds == fold], decision)
+    scores = _scores(samples.X, rows if fold == _ALL else rows[folds == fold], decision)
     own = scores[folds, np.arange(rows.size)] if fold == _ALL else scores[0]
     return _Solved(decision, own, Effort(solved.n_iter, int(not solved.converged)))
 
@@ -214,21 +214,21 @@ def _scores(X: CSR, rows: PointerArray, decision: Decision) -> DoubleArray:
 
 
 def _weak(place: Place, linear: Split) -> bool:
-    """Whether the errors that a decision saves may be saved by chance."""
-    gain = place.errors - place.points.wrong(place.rows, linear.held_out)
-    return bool(gain < 2 * np.sqrt(place.points.variance(place.rows, place.errors)))
+    """Whether the errors that a decision saves may be saved by probability."""
+    gain = place.errors - place.samples.wrong(place.rows, linear.held_out)
+    return bool(gain < 2 * np.sqrt(place.samples.variance(place.rows, place.errors)))
 
 
 def _second_order(place: Place) -> Split | None:
     """A split at the mean of one of two features that decide together."""
-    points, rows = place.points, place.rows
-    X = points.X if rows.size == points.X.shape[0] else points.X[rows]
-    found = find_pair(X, points.signs[rows])
+    samples, rows = place.samples, place.rows
+    X = samples.X if rows.size == samples.X.shape[0] else samples.X[rows]
+    found = find_pair(X, samples.signs[rows])
     if found is None:
         return None
     features = np.array([found.feature], dtype=np.uint32)
-    coef = np.full((points.n_folds, 1), 1 / found.deviation)
-    intercepts = np.full(points.n_folds, -found.mean / found.deviation)
+    coef = np.full((samples.n_folds, 1), 1 / found.deviation)
+    intercepts = np.full(samples.n_folds, -found.mean / found.deviation)
     scores = decide(X, features, coef[:1], intercepts[:1])[0]
     split = Split(Decision(features, coef, intercepts, SECOND_ORDER), scores, scores)
     return split if split.separates else None

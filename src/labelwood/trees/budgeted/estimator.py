@@ -44,10 +44,10 @@ class BudgetedTreeClassifier(BudgetedEstimator):
     budget : int
         Features in a decision, at most.
     C : float
-        Cost of an error, for each point.
+        Cost of an error, for each sample.
     class_weight : "balanced" or None
         Whether, in each tree, its class and the others cost the same in all. A class that is
-        nowhere the commoner one is predicted only so; chances are then those of classes of
+        nowhere the commoner one is predicted only so; probabilities are then those of classes of
         equal size.
     max_planes : int
         Limit of planes in the search for features; see `BudgetedClassifier`.
@@ -60,15 +60,16 @@ class BudgetedTreeClassifier(BudgetedEstimator):
         as they came. Columns that do not vary are never chosen.
     max_depth : int
         Limit of decisions on a path.
-    min_split : int
-        Points that a node must have to be split.
+    min_samples_split : int
+        Samples that a node must have to be split.
     n_folds : int
         Folds of the cross-validation, and so classifiers in a decision.
     prune : bool
         Whether decisions that hardly lower held-out errors are removed.
     min_gain : float or None
         Standard errors by which they have to; with 0 one error fewer will do. None tries 0, ¼, ½,
-        1, 2 and 4 for each tree on halves of the points: training takes two to three times as long.
+        1, 2 and 4 for each tree on halves of the samples: training takes two to three times as
+        long.
     second_order : bool
         Whether pairs of features are looked for where no linear decision helps.
     tol, max_iter : float, int
@@ -87,7 +88,7 @@ class BudgetedTreeClassifier(BudgetedEstimator):
         Features used in any decision, sorted; `selected_names_` are their names.
     feature_counts_, feature_usage_ : arrays
         How many decisions use each of them, and the mean number of decisions using it that a
-        training point meets in a tree.
+        training sample meets in a tree.
     roots_, right_, depths_ : arrays of int
         First node of each tree; for each node the child for the negative side (−1 for a leaf;
         that for the positive side comes next), and its depth.
@@ -97,28 +98,28 @@ class BudgetedTreeClassifier(BudgetedEstimator):
     units_ : array
         What each of `features_` was divided by: 1, or with `scale` its deviation × √`budget`.
     n_points_, totals_ : arrays
-        For each node its training points, as their own fold's classifiers sent them,
+        For each node its training samples, as their own fold's classifiers sent them,
         and their weight outside and in the class of the tree. Weights are scaled to a mean of 1
         here and below.
     cv_errors_ : array
-        For each node the weight of its points that its decision gets wrong, if its features
+        For each node the weight of its samples that its decision gets wrong, if its features
         are chosen without them; NaN if it never had a linear decision.
     subtree_errors_ : array of shape (n_nodes, 2)
-        For each node the weight of its points for which the leaves below predict another class:
+        For each node the weight of its samples for which the leaves below predict another class:
         leaves to which their own fold's classifiers send them, and those of `cv_errors_`.
     min_gains_, trial_errors_ : arrays of shape (n_trees,)
-        How strictly each tree was pruned, −∞ for not at all; and the share of the points, by
+        How strictly each tree was pruned, −∞ for not at all; and the share of the samples, by
         weight, that it gets wrong if it is grown from the other half of them and pruned so
         (NaN where `min_gain` was given).
     slopes_ : array
-        For each leaf, the logit of the chance of the class at distance 1 from the last decision.
+        For each leaf, the logit of its class at distance 1 from the last decision.
     kinds_ : array of str
         For each node "linear" or "second order", or why it is a leaf.
     n_iter_ : int
         Steps made, for all decisions, also for those of trial trees.
     stop_reason_ : str
         How many leaves ended for which reason, and what to do where a whole tree could not
-        divide its points or decisions met the iteration limit.
+        divide its samples or decisions met the iteration limit.
 
     Examples
     --------
@@ -141,7 +142,7 @@ class BudgetedTreeClassifier(BudgetedEstimator):
         "plane_size": (Integer(low=1), None),
         "scale": Boolean(),
         "max_depth": Integer(low=0),
-        "min_split": Integer(low=2),
+        "min_samples_split": Integer(low=2),
         "n_folds": Integer(low=2),
         "prune": Boolean(),
         "min_gain": (Real(low=0, high=1e9), None),
@@ -199,7 +200,7 @@ class BudgetedTreeClassifier(BudgetedEstimator):
         plane_size: int | None = None,
         scale: bool = False,
         max_depth: int = 8,
-        min_split: int = 10,
+        min_samples_split: int = 10,
         n_folds: int = 5,
         prune: bool = True,
         min_gain: float | None = None,
@@ -216,7 +217,7 @@ class BudgetedTreeClassifier(BudgetedEstimator):
         self.plane_size = plane_size
         self.scale = scale
         self.max_depth = max_depth
-        self.min_split = min_split
+        self.min_samples_split = min_samples_split
         self.n_folds = n_folds
         self.prune = prune
         self.min_gain = min_gain
@@ -227,25 +228,25 @@ class BudgetedTreeClassifier(BudgetedEstimator):
         self.n_jobs = n_jobs
 
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
-        """Grow and prune the tree; `sample_weight` multiplies the cost of each point's error."""
-        from labelwood.trees.budgeted.decisions import Growth, Points, draw_folds
+        """Grow and prune the tree; `sample_weight` multiplies the cost of each sample's error."""
+        from labelwood.trees.budgeted.decisions import Growth, Samples, draw_folds
         from labelwood.trees.budgeted.growth import grow_trees
 
         matrix, codes, weights = self._begin_classes(X, y, sample_weight)
-        # A leaf is given two points of weight 1, which has to be that of a usual point.
+        # A leaf is given two samples of weight 1, which has to be that of a usual sample.
         unit = float(weights[weights > 0].mean())
         scaling = None
         if self.scale:
             matrix, scaling = equal_columns(matrix, weights, int(self.budget))
         n_folds = int(self.n_folds)
         folds = draw_folds(codes, n_folds, self.random_state)
-        points = Points(matrix, np.empty(0), weights / unit, folds, n_folds)
+        samples = Samples(matrix, np.empty(0), weights / unit, folds, n_folds)
         growth = settings_of(Growth, self)
         min_gain = math.nan if self.min_gain is None else float(self.min_gain)
         growth = growth._replace(C=growth.C * unit, min_gain=min_gain)
         n_classes = self.classes_.size
         positive = range(n_classes) if n_classes > 2 else range(1, 2)
-        trees, strictness, effort = grow_trees(points, codes, positive, growth, self.n_jobs)
+        trees, strictness, effort = grow_trees(samples, codes, positive, growth, self.n_jobs)
         for name, value in trees._asdict().items():
             setattr(self, f"{name}_", value)
         self.units_ = np.ones(self.features_.size)
@@ -255,10 +256,10 @@ class BudgetedTreeClassifier(BudgetedEstimator):
         self.min_gains_ = np.array([one.min_gain for one in strictness])
         self.trial_errors_ = np.array([one.error for one in strictness])
         self.n_iter_ = effort.n_iter
-        self._say_why_it_stopped(effort.n_unsolved)
+        self._set_stop_reason(effort.n_unsolved)
         return self
 
-    def _say_why_it_stopped(self, n_unsolved: int) -> None:
+    def _set_stop_reason(self, n_unsolved: int) -> None:
         reasons, counts = np.unique(self.kinds_[self.right_ < 0], return_counts=True)
         ended = ", ".join(f"{n} {reason}" for reason, n in zip(reasons, counts, strict=True))
         self.stop_reason_ = f"leaves: {ended}"
@@ -298,19 +299,19 @@ class BudgetedTreeClassifier(BudgetedEstimator):
 
     @property
     def feature_usage_(self) -> DoubleArray:
-        """Mean number of decisions with each selected feature that a point meets in a tree."""
+        """Mean number of decisions with each selected feature that a sample meets in a tree."""
         places = np.searchsorted(self.selected_features_, self.features_)
         passing = np.repeat(self.n_points_, np.diff(self.indptr_)).astype(np.float64)
         return np.bincount(places, passing) / self.n_points_[self.roots_].sum()
 
     def decision_function(self, X: object) -> DoubleArray:
-        """Logit of the chance of each class in its tree, of shape (n, n_classes).
+        """Logit of the probability of each class in its tree, of shape (n, n_classes).
 
         For two classes of shape (n,), and positive for the second.
         """
         matrix = self._check_X(X)
         leaves, distances = self._trees().walk(matrix, self.n_jobs)
-        # On a decision itself the leaf still says more than nothing.
+        # A sample exactly on a decision still gets the class of its leaf.
         scores = self.slopes_[leaves] * np.maximum(distances, 1e-9)
         return scores[:, 0] if self.classes_.size == 2 else scores
 
@@ -320,26 +321,26 @@ class BudgetedTreeClassifier(BudgetedEstimator):
         return FlatTrees(**{name: getattr(self, f"{name}_") for name in FlatTrees._fields})
 
     def apply(self, X: object) -> PointerArray:
-        """The leaf of each point in each tree, as a node number, of shape (n, n_trees)."""
+        """The leaf of each sample in each tree, as a node number, of shape (n, n_trees)."""
         matrix = self._check_X(X)
         return self._trees().walk(matrix, self.n_jobs)[0]
 
     def predict_proba(self, X: object) -> DoubleArray:
-        """Chances of the classes, of shape (n, n_classes): those of the trees, made to sum to 1.
+        """Probabilities of the classes, of shape (n, n_classes), normalized over the trees.
 
         The largest is that of the class which `predict` gives.
         """
         scores = self.decision_function(X)
         if scores.ndim == 1:
             scores = np.column_stack([-scores, scores])
-        return _chances(scores)
+        return _probabilities(scores)
 
     def export_text(
         self, feature_names: object = None, *, max_features: int = 5, digits: int = 3
     ) -> str:
         """The trees as indented text, with `max_features` of each decision.
 
-        Numbers have `digits` significant digits, or more before the decimal point.
+        Numbers have `digits` significant digits, or more before the decimal sample.
         """
         from labelwood.trees.budgeted.export import export_text
 
@@ -372,14 +373,14 @@ class BudgetedTreeClassifier(BudgetedEstimator):
         self._trees().check(self.n_features_in_)
 
 
-def _chances(logits: DoubleArray) -> DoubleArray:
-    """Chances of these logits over their sum; that of the largest logit is the largest."""
-    # Far from a decision the chances of all classes can be too small for a number.
+def _probabilities(logits: DoubleArray) -> DoubleArray:
+    """Probabilities of these logits over their sum; that of the largest logit is the largest."""
+    # Far from a decision the probabilities of all classes can be too small for a number.
     logs: DoubleArray = log_expit(logits)
-    chances = np.exp(logs - logs.max(axis=1, keepdims=True))
-    chances /= chances.sum(axis=1, keepdims=True)
+    probabilities = np.exp(logs - logs.max(axis=1, keepdims=True))
+    probabilities /= probabilities.sum(axis=1, keepdims=True)
     best = logits.argmax(axis=1)
-    # Nor can a number tell two chances near 1 (or ½) apart.
-    tied = np.flatnonzero(chances.argmax(axis=1) != best)
-    chances[tied, best[tied]] = np.nextafter(chances[tied].max(axis=1), 1)
-    return chances
+    # Floating-point numbers cannot distinguish two probabilities this near to 1 (or ½).
+    tied = np.flatnonzero(probabilities.argmax(axis=1) != best)
+    probabilities[tied, best[tied]] = np.nextafter(probabilities[tied].max(axis=1), 1)
+    return probabilities

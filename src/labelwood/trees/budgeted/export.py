@@ -21,19 +21,19 @@ _BOX = {"boxstyle": "round", "facecolor": "white", "edgecolor": "0.6"}
 
 @dataclass(frozen=True)
 class Rule:
-    """What sends a point to one leaf, and how reliable that leaf is.
+    """What sends a sample to one leaf, and how reliable that leaf is.
 
     Attributes
     ----------
     conditions :
         Decisions on the path, as "0.71 ball − 0.52 court + 0.1 > 0", or "income > 60,010" where a
         decision reads one feature. Weights are means of the folds, while the folds vote on
-        the side: a point close to a decision of several features can go the other way.
+        the side: a sample close to a decision of several features can go the other way.
     label :
         The class of the leaf; "not A" in the tree of class A among several.
     support :
-        Training points in the leaf, each sent there by the classifiers of its own fold, which have
-        not seen it. `apply` sends points by the votes of all folds, so its counts differ.
+        Training samples in the leaf, each sent there by the classifiers of its own fold, which have
+        not seen it. `apply` sends samples by the votes of all folds, so its counts differ.
     error :
         Share (by weight) of them that are predicted wrongly where even the features of the
         last decision are chosen without them.
@@ -50,7 +50,7 @@ class Rule:
 
     def __str__(self) -> str:
         path = " and ".join(self.conditions) or "always"
-        return f"{path} → {self.label} ({self.support} points, {self.error:.1%} wrong)"
+        return f"{path} → {self.label} ({self.support} samples, {self.error:.1%} wrong)"
 
 
 class _Decision(NamedTuple):
@@ -137,7 +137,7 @@ class _Reader:
         return float(self.model.subtree_errors_[leaf, 1] / self.model.totals_[leaf].sum())
 
     def reliability(self, leaf: int) -> tuple[str, str]:
-        return f"{self.model.n_points_[leaf]} points", f"{self.error(leaf):.1%} wrong"
+        return f"{self.model.n_points_[leaf]} samples", f"{self.error(leaf):.1%} wrong"
 
     def nodes(self, tree: int) -> range:
         ends = np.append(self.model.roots_, self.model.right_.size)
@@ -172,8 +172,8 @@ def export_text(
             node, prefix = stack.pop()
             indent = "|   " * int(model.depths_[node])
             if reader.is_leaf(node):
-                points, wrong = reader.reliability(node)
-                lines.append(f"{prefix}{indent}{reader.label(node)} ({points}, {wrong})")
+                samples, wrong = reader.reliability(node)
+                lines.append(f"{prefix}{indent}{reader.label(node)} ({samples}, {wrong})")
                 continue
             lines.append(f"{prefix}{indent}if {reader.decision(node).conditions()[0]}")
             otherwise = f"{indent}else\n"
@@ -234,7 +234,7 @@ def _threshold(weights: AnyArray, intercepts: AnyArray) -> float:
 
 
 def _number(value: float, digits: int) -> str:
-    """The size of a number: `digits` significant ones, but all of those before the point.
+    """The size of a number: `digits` significant ones, but all of those before the sample.
 
     Examples
     --------

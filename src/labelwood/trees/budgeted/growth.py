@@ -1,6 +1,8 @@
-"""Trees of budgeted decisions: grown level by level, pruned by held-out errors (seed 004, §5).
+"""Trees of budgeted decisions: grown level by level, pruned by held-out errors.
 
-Points are sent on by classifiers that have not seen them: children learn from points that were
+After Liu & Tsang 2017, §5.
+
+Samples are sent on by classifiers that have not seen them: children learn from samples that were
 divided as new ones would be, and the errors of a decision are those that its children have as
 leaves, so that errors of parents and children can be compared.
 """
@@ -18,7 +20,7 @@ from labelwood.trees.budgeted.decisions import (
     Effort,
     Growth,
     Place,
-    Points,
+    Samples,
     Split,
     find_splits,
 )
@@ -34,19 +36,19 @@ from labelwood.trees.budgeted.pruning import (
     wrong_by_strictness,
 )
 
-_AT_ONCE = 8  # trees that grow together; the points of their nodes are held in memory
+_AT_ONCE = 8  # trees that grow together; the samples of their nodes are held in memory
 _USUAL_DEPTH = 12
 
 
 def grow_trees(
-    points: Points, codes: PointerArray, classes: range, growth: Growth, n_jobs: int | None
+    samples: Samples, codes: PointerArray, classes: range, growth: Growth, n_jobs: int | None
 ) -> tuple[FlatTrees, list[Strictness], Effort]:
-    """A tree for each of `classes`, `codes` being the class of each point; some at a time."""
-    _require_memory(points, min(len(classes), _AT_ONCE), growth, n_jobs)
+    """A tree for each of `classes`, `codes` being the class of each sample; some at a time."""
+    _require_memory(samples, min(len(classes), _AT_ONCE), growth, n_jobs)
     balance = growth.class_weight == "balanced"
     parts, pruned, effort = [], [], Effort()
     for block in blocks(len(classes), _AT_ONCE):
-        trees = [points.of_class(codes, classes[k], balance) for k in block]
+        trees = [samples.of_class(codes, classes[k], balance) for k in block]
         strictness, tried = _strictness(trees, growth, n_jobs)
         nodes, cost = _grow(trees, growth, n_jobs)
         settle(nodes, trees, [one.min_gain for one in strictness])
@@ -58,49 +60,49 @@ def grow_trees(
 
 
 def _strictness(
-    trees: list[Points], growth: Growth, n_jobs: int | None
+    trees: list[Samples], growth: Growth, n_jobs: int | None
 ) -> tuple[list[Strictness], Effort]:
     """How strictly each tree is pruned: as was asked, or by trial."""
     if not growth.prune or not np.isnan(growth.min_gain):
         min_gain = growth.min_gain if growth.prune else -np.inf
         return [Strictness(min_gain, np.nan)] * len(trees), Effort()
-    parts = [parts_of(points) for points in trees]
+    parts = [parts_of(samples) for samples in trees]
     wrong = [np.zeros((len(LADDER), part.size), dtype=bool) for part in parts]
     total = Effort()
     for k in range(N_PARTS):
         balance = growth.class_weight == "balanced"
         others = [
-            points.without(part == k, balance) for points, part in zip(trees, parts, strict=True)
+            samples.without(part == k, balance) for samples, part in zip(trees, parts, strict=True)
         ]
         nodes, effort = _grow(others, growth, n_jobs, f"trial {k + 1} of {N_PARTS}: ")
         total = total.and_of(Effort(effort.n_iter))  # a trial that is not quite solved will do
         for root in nodes[: len(trees)]:
             rows = np.flatnonzero(parts[root.tree] == k)
             wrong[root.tree][:, rows] = wrong_by_strictness(root, others, rows, n_jobs)
-    return [choose(one, points.weights) for one, points in zip(wrong, trees, strict=True)], total
+    return [choose(one, samples.weights) for one, samples in zip(wrong, trees, strict=True)], total
 
 
-def _require_memory(points: Points, n_trees: int, growth: Growth, n_jobs: int | None) -> None:
-    n, n_threads = points.X.shape[0], joblib.effective_n_jobs(n_jobs)
-    # Each level holds the points of its nodes and their margins; each thread a copy of its rows
+def _require_memory(samples: Samples, n_trees: int, growth: Growth, n_jobs: int | None) -> None:
+    n, n_threads = samples.X.shape[0], joblib.effective_n_jobs(n_jobs)
+    # Each level holds the samples of its nodes and their margins; each thread a copy of its rows
     # and some numbers for each of them and fold, or what pairs are compared with.
     levels = 1 + min(growth.max_depth, _USUAL_DEPTH)
     needed = n_trees * n * (48 + 16 * levels)
-    for_pairs = memory_of_pairs(points.X) if growth.second_order else 0
-    needed += n_threads * (50 * points.X.nnz + max(80 * n * points.n_folds, for_pairs))
+    for_pairs = memory_of_pairs(samples.X) if growth.second_order else 0
+    needed += n_threads * (50 * samples.X.nnz + max(80 * n * samples.n_folds, for_pairs))
     require_memory(
         needed, f"{n_trees} trees on {n_threads} threads", "lower n_jobs or train on fewer rows"
     )
 
 
 def _grow(
-    trees: list[Points], growth: Growth, n_jobs: int | None, what: str = ""
+    trees: list[Samples], growth: Growth, n_jobs: int | None, what: str = ""
 ) -> tuple[list[Node], Effort]:
     """All nodes of a tree for each of `trees`, the roots first and in the order of the trees.
 
     The nodes of a level are found together; nothing is pruned.
     """
-    level = [_root(points, number) for number, points in enumerate(trees)]
+    level = [_root(samples, number) for number, samples in enumerate(trees)]
     nodes, total = [], Effort()
     while level:
         nodes += level
@@ -117,7 +119,7 @@ def _grow(
                 level += _divide(trees[node.tree], node, split)
             else:
                 found = split.decision.features.size > 0
-                node.reason = NOT_DIVIDED if found else "no feature tells the classes apart"
+                node.reason = NOT_DIVIDED if found else "no feature separates the classes"
     return nodes, total
 
 
@@ -127,49 +129,49 @@ def _no_split(node: Node, growth: Growth) -> str:
         return "one class"
     if node.depth == growth.max_depth:
         return "limit of depth"
-    return "few points" if node.rows.size < growth.min_split else ""
+    return "few samples" if node.rows.size < growth.min_samples_split else ""
 
 
-def _divide(points: Points, node: Node, split: Split) -> list[Node]:
+def _divide(samples: Samples, node: Node, split: Split) -> list[Node]:
     """The children of a node."""
     node.decision = split.decision
     if split.decision.kind == LINEAR:  # the sides of the other stand for no class
-        node.cv_error = points.wrong(node.rows, split.held_out)
+        node.cv_error = samples.wrong(node.rows, split.held_out)
     sent = split.scores > 0
     sides = (sent, ~sent)
-    labels = [_majority(_totals(points, node.rows[side])) for side in sides]
+    labels = [_majority(_totals(samples, node.rows[side])) for side in sides]
     held_out = np.where(split.held_out > 0, *labels)
     distances = np.abs(split.scores)
     children = [
-        _node(points, node.tree, node.depth + 1, node.rows[side], distances[side], held_out[side])
+        _node(samples, node.tree, node.depth + 1, node.rows[side], distances[side], held_out[side])
         for side in sides
     ]
     node.positive, node.negative = children
     return children
 
 
-def _root(points: Points, tree: int) -> Node:
-    rows = np.flatnonzero(points.weights > 0)
-    held_out = np.full(rows.size, _majority(_totals(points, rows)))
-    return _node(points, tree, 0, rows, np.ones(rows.size), held_out)
+def _root(samples: Samples, tree: int) -> Node:
+    rows = np.flatnonzero(samples.weights > 0)
+    held_out = np.full(rows.size, _majority(_totals(samples, rows)))
+    return _node(samples, tree, 0, rows, np.ones(rows.size), held_out)
 
 
 def _node(
-    points: Points,
+    samples: Samples,
     tree: int,
     depth: int,
     rows: PointerArray,
     distances: DoubleArray,
     held_out: DoubleArray,
 ) -> Node:
-    totals = _totals(points, rows)
-    errors = np.array([totals.min(), points.wrong(rows, held_out)])
+    totals = _totals(samples, rows)
+    errors = np.array([totals.min(), samples.wrong(rows, held_out)])
     return Node(tree, depth, rows, distances * _majority(totals), totals, errors)
 
 
-def _totals(points: Points, rows: PointerArray) -> DoubleArray:
-    positive = (points.signs[rows] > 0).astype(np.intp)
-    totals: AnyArray = np.bincount(positive, points.weights[rows], minlength=2)
+def _totals(samples: Samples, rows: PointerArray) -> DoubleArray:
+    positive = (samples.signs[rows] > 0).astype(np.intp)
+    totals: AnyArray = np.bincount(positive, samples.weights[rows], minlength=2)
     return totals
 
 

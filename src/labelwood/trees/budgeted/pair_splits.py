@@ -1,7 +1,7 @@
-"""A split for points that no linear decision tells apart: pairs of features that decide together.
+"""A split for samples that no linear decision tells apart: pairs of features that decide together.
 
 When the product of two (centred) features tells the classes apart, a split at the mean of one
-of them leaves points that the other separates by a line. The products of all pairs are compared
+of them leaves samples that the other separates by a line. The products of all pairs are compared
 on a sample of rows; the few best are judged on all rows.
 """
 
@@ -18,7 +18,7 @@ _DENSE_WORK = 5e10  # products of two values that a search may cost, where most 
 _SPARSE_WORK = 1e7  # and where most are; these are held in memory
 _MOST_ROWS = 4_000
 _LEAST_ROWS = 400  # what a sample is not reduced below; columns are left out instead
-_MIN_CLASS = 25  # points of each class, and non-zeros, that a mean can rest on
+_MIN_CLASS = 25  # samples of each class, and non-zeros, that a mean can rest on
 _DENSE_SHARE = 0.1
 _BLOCK = 1_024
 _TOP = 50
@@ -42,7 +42,7 @@ def find_pair(X: CSR, signs: DoubleArray) -> PairSplit | None:
     """The pair of features whose product differs most between the classes, if any surely does.
 
     Pairs are compared by |mean product in one class − in the other| of standardised
-    features, points of each class counting alike. None is returned unless the best exceeds
+    features, samples of each class counting alike. None is returned unless the best exceeds
     what the best of as many pairs without meaning would reach in a hundredth of all cases.
 
     Examples
@@ -196,7 +196,7 @@ def _judge(
     is too small as long as a rare product has not occurred in it. For the same reason the smaller
     class must be due `_MIN_CLASS` products that are not 0.
 
-    First comes the feature whose mean is closer to the middle of the points.
+    First comes the feature whose mean is closer to the middle of the samples.
     """
     positive = signs > 0
     share = min(positive.mean(), 1 - positive.mean())

@@ -1,9 +1,9 @@
-"""Which decisions of a grown tree stay (seed 004, §5.2), and how strictly that is judged.
+"""Which decisions of a grown tree stay (Liu & Tsang 2017, §5.2), and how strictly that is judged.
 
 Errors counted in the tree itself are too low: the features of its decisions were chosen with the
-help of the points that are counted. Trees differ in what that hides. Where decisions are many
+help of the samples that are counted. Trees differ in what that hides. Where decisions are many
 and weak, a strict rule cuts what would help; where labels are noisy, a lenient one keeps what
-fits the noise. So each half of the points is tried on a tree that was grown from the other half.
+fits the noise. So each half of the samples is tried on a tree that was grown from the other half.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from labelwood.core.types import AnyArray, DoubleArray, PointerArray
 from labelwood.linear.budgeted import NOT_DIVIDED
 from labelwood.trees.budgeted.arrays import Node, flatten, in_order
-from labelwood.trees.budgeted.decisions import SECOND_ORDER, Points
+from labelwood.trees.budgeted.decisions import SECOND_ORDER, Samples
 
 LADDER = (1.0, 0.5, 2.0, 0.25, 4.0, 0.0)  # what is usual first, then what is less and less so
 N_PARTS = 2
@@ -23,13 +23,13 @@ _DEVIATIONS = 2.0  # by which another has to be better; with one, a quarter of n
 
 
 class Strictness(NamedTuple):
-    """How strictly a tree is pruned, and the share of the points that trial trees get wrong."""
+    """How strictly a tree is pruned, and the share of the samples that trial trees get wrong."""
 
     min_gain: float
     error: float
 
 
-def settle(nodes: Sequence[Node], trees: Sequence[Points], min_gains: Sequence[float]) -> None:
+def settle(nodes: Sequence[Node], trees: Sequence[Samples], min_gains: Sequence[float]) -> None:
     """For each node the errors and leaves below, where only decisions stay that gain enough.
 
     Parents come before their children in `nodes`, and nothing is cut yet; `min_gains` has a
@@ -39,25 +39,25 @@ def settle(nodes: Sequence[Node], trees: Sequence[Points], min_gains: Sequence[f
         _settle(trees[node.tree], node, min_gains[node.tree])
 
 
-def _settle(points: Points, node: Node, min_gain: float) -> None:
+def _settle(samples: Samples, node: Node, min_gain: float) -> None:
     node.subtree_errors, node.n_leaves = node.leaf_errors, 1
     if node.decision is None or node.positive is None or node.negative is None:
         return
     below = node.positive.subtree_errors + node.negative.subtree_errors
-    choices = 2 * node.decision.features.size * np.log(points.X.shape[1] + 1)
+    choices = 2 * node.decision.features.size * np.log(samples.X.shape[1] + 1)
     n_leaves = node.positive.n_leaves + node.negative.n_leaves
-    variances = points.variance(node.rows, node.leaf_errors)
+    variances = samples.variance(node.rows, node.leaf_errors)
     deviations = np.sqrt(variances * [choices, n_leaves / 2])
     if np.isneginf(min_gain) or _gains(node.leaf_errors, below, min_gain * deviations):
         node.subtree_errors, node.n_leaves = below, n_leaves
 
 
 def _gains(alone: DoubleArray, below: DoubleArray, least: DoubleArray) -> bool:
-    """Whether fewer errors are left, and by one of the counts fewer by more than chance explains.
+    """Whether errors fall, and by one of the counts by more than chance explains.
 
     A number e of errors has a standard error of about √e. The best of d features without
     meaning, k at a time, lower it by some √(2 e k ln d); leaves that take the label of most of
-    their points by one that grows with the root of their number. So `least` is
+    their samples by one that grows with the root of their number. So `least` is
     `min_gain` times √(2 e k ln d) and, for the held-out errors, √(e × half the number of leaves).
     """
     fewer = (alone > below) & (alone - below >= least)
@@ -78,26 +78,26 @@ def _why_pruned(node: Node) -> str:
     return NOT_DIVIDED if second and halves == [NOT_DIVIDED] * 2 else "pruned"
 
 
-def parts_of(points: Points) -> PointerArray:
-    """A part for each point that has a weight, −1 for others: folds and classes in equal shares."""
-    parts = np.full(points.folds.size, -1, dtype=np.int64)
-    rows = np.flatnonzero(points.weights > 0)
-    order = np.lexsort((points.folds[rows], points.signs[rows]))
+def parts_of(samples: Samples) -> PointerArray:
+    """A part for each sample of positive weight, −1 for others; folds and classes stratified."""
+    parts = np.full(samples.folds.size, -1, dtype=np.int64)
+    rows = np.flatnonzero(samples.weights > 0)
+    order = np.lexsort((samples.folds[rows], samples.signs[rows]))
     parts[rows[order]] = np.arange(rows.size) % N_PARTS
     return parts
 
 
 def wrong_by_strictness(
-    root: Node, trees: list[Points], rows: PointerArray, n_jobs: int | None
+    root: Node, trees: list[Samples], rows: PointerArray, n_jobs: int | None
 ) -> NDArray[np.bool_]:
     """For each number of `LADDER` whether the tree of a root, pruned so, gets these rows wrong."""
-    points = trees[root.tree]
-    leaves = flatten([root], trees, slopes=False).walk(points.X[rows], n_jobs)[0][:, 0]
+    samples = trees[root.tree]
+    leaves = flatten([root], trees, slopes=False).walk(samples.X[rows], n_jobs)[0][:, 0]
     nodes = in_order(root)
     wrong = np.empty((len(LADDER), rows.size), dtype=bool)
     for k, min_gain in enumerate(LADDER):
         settle(nodes, trees, [min_gain] * len(trees))
-        wrong[k] = _labels(root)[leaves] != (points.signs[rows] > 0)
+        wrong[k] = _labels(root)[leaves] != (samples.signs[rows] > 0)
     return wrong
 
 
@@ -116,7 +116,7 @@ def _labels(root: Node) -> AnyArray:
 def choose(wrong: NDArray[np.bool_], weights: DoubleArray) -> Strictness:
     """The first of `LADDER` that is within two standard errors of the best.
 
-    Of two trees the difference in errors has as its variance the number of points that one
+    Of two trees the difference in errors has as its variance the number of samples that one
     of them alone gets wrong.
     """
     best = wrong[int(np.argmin(wrong @ weights))]

@@ -13,8 +13,9 @@ from labelwood.core.types import PointerArray
 def huffman(counts: PointerArray) -> tuple[PointerArray, PointerArray, int]:
     """The children of each inner node of a Huffman tree, and its root.
 
-    Sets and inner nodes wait in two queues, both with growing counts; of equal ones sets come
-    first, in their order, and then nodes as they were made: equal counts so pair neighbours.
+    Two queues, of sets and of inner nodes, are both sorted by count, so that the tree takes linear
+    time. Among equal counts sets come first, in their order, and then nodes as they were made, so
+    that neighbors in the order of the sets are paired.
     """
     n = counts.size
     sets = np.argsort(counts, kind="mergesort")
@@ -75,15 +76,15 @@ def _swap(order: PointerArray, place: PointerArray, a: int, b: int) -> None:
 
 @kernel
 def _add_labels(
-    sets: CSRArrays, counts: PointerArray, some: PointerArray, sign: int, points: PointerArray
+    sets: CSRArrays, counts: PointerArray, some: PointerArray, sign: int, samples: PointerArray
 ) -> int:
-    """Add the points of `some` sets to those of their labels; returns how many points they are."""
+    """Add the counts of `some` sets to `samples` of their labels; returns the sum of counts."""
     total = 0
     for k in range(some.size):
         one = some[k]
         total += counts[one]
         for p in range(sets.indptr[one], sets.indptr[one + 1]):
-            points[sets.indices[p]] += sign * counts[one]
+            samples[sets.indices[p]] += sign * counts[one]
     return total
 
 
@@ -93,71 +94,72 @@ def annotate(
 ) -> tuple[PointerArray, PointerArray, int]:
     """The children of each inner node of the annotation tree, and its root.
 
-    A node asks for the label that most of its points have, but not all (of equals the first).
-    Its positive child starts anew with its own sets; the negative one only loses the labels
-    of the sets that have left, so that a chain of thousands of negative answers costs no
-    more than the labels that leave it. `members` are the sets of each label.
+    A node asks for the label that most of its samples have, but not all (of equals the first).
+    Label counts of the positive child are computed from its own sets; for the negative child they
+    are updated by the sets that have left, so that a chain of thousands of negative children
+    costs no more than the labels that leave it. `members` are the sets of each label.
     """
     n, n_labels = counts.size, members.indptr.size - 1
     positive, negative = np.empty(n - 1, dtype=np.int64), np.empty(n - 1, dtype=np.int64)
     order, place = np.arange(n), np.arange(n)
-    points = np.zeros(n_labels, dtype=np.int64)
-    todo = np.empty((n, 3), dtype=np.int64)
-    todo[0, 0], todo[0, 1], todo[0, 2] = 0, n, -1
-    waiting, made, root = 1, 0, 0 if n == 1 else n
-    while waiting > 0:
-        waiting -= 1
-        start, end, parent = todo[waiting]
+    samples = np.zeros(n_labels, dtype=np.int64)
+    stack = np.empty((n, 3), dtype=np.int64)
+    stack[0, 0], stack[0, 1], stack[0, 2] = 0, n, -1
+    top, made, root = 1, 0, 0 if n == 1 else n
+    while top > 0:
+        top -= 1
+        start, end, parent = stack[top]
         if parent >= 0:
             positive[parent] = order[start] if end - start == 1 else n + made
         first = start
-        total = _add_labels(sets, counts, order[start:end], 1, points)
-        queue = _queue(sets, order[start:end], points)
+        total = _add_labels(sets, counts, order[start:end], 1, samples)
+        queue = _queue(sets, order[start:end], samples)
         while end - start > 1:
-            label = _commonest(queue, points, total)
+            label = _commonest(queue, samples, total)
             middle = _bring_forward(sets, members, label, order, place, start, end)
-            total -= _add_labels(sets, counts, order[start:middle], -1, points)
-            todo[waiting, 0], todo[waiting, 1], todo[waiting, 2] = start, middle, made
-            waiting += 1
+            total -= _add_labels(sets, counts, order[start:middle], -1, samples)
+            stack[top, 0], stack[top, 1], stack[top, 2] = start, middle, made
+            top += 1
             negative[made] = order[middle] if end - middle == 1 else n + made + 1
             made += 1
             start = middle
         for k in range(first, end):
             for p in range(sets.indptr[order[k]], sets.indptr[order[k] + 1]):
-                points[sets.indices[p]] = 0
+                samples[sets.indices[p]] = 0
     return positive, negative, root
 
 
 @kernel
-def _queue(sets: CSRArrays, some: PointerArray, points: PointerArray) -> list[np.int64]:
-    """A heap of the labels of `some` sets, each as one number: more points are less, then labels.
+def _queue(sets: CSRArrays, some: PointerArray, samples: PointerArray) -> list[np.int64]:
+    """A heap of the labels of `some` sets, each encoded as one integer.
 
-    A label may be in it several times.
+    The key label − count · n_labels sorts by descending count, then by label. A label may be in
+    the heap several times; keys with an outdated count are corrected when they are popped.
     """
-    n_labels = points.size
+    n_labels = samples.size
     queue = [np.int64(0)]
     queue.pop()
     for k in range(some.size):
         for p in range(sets.indptr[some[k]], sets.indptr[some[k] + 1]):
             label = np.int64(sets.indices[p])
-            queue.append(label - points[label] * n_labels)
+            queue.append(label - samples[label] * n_labels)
     heapq.heapify(queue)
     return queue
 
 
 @kernel
-def _commonest(queue: list[np.int64], points: PointerArray, total: int) -> int:
-    """The label that most points have, but not all; those before it leave the queue."""
-    n_labels = points.size
+def _commonest(queue: list[np.int64], samples: PointerArray, total: int) -> int:
+    """The label that most samples have, but not all; keys before it are popped."""
+    n_labels = samples.size
     while True:
         key = heapq.heappop(queue)
         label = key % n_labels
-        n_points = (label - key) // n_labels
-        if n_points == points[label]:
-            if 0 < n_points < total:
+        n_samples = (label - key) // n_labels
+        if n_samples == samples[label]:
+            if 0 < n_samples < total:
                 return int(label)
-        elif points[label] > 0:
-            heapq.heappush(queue, label - points[label] * n_labels)
+        elif samples[label] > 0:
+            heapq.heappush(queue, label - samples[label] * n_labels)
 
 
 @kernel
@@ -173,15 +175,15 @@ def preorder(
     right, leaf = np.full(n, -1), np.full(n, -1)
     old, parent = np.empty(n_leaves + 1, dtype=np.int64), np.empty(n_leaves + 1, dtype=np.int64)
     old[0], parent[0] = root, -1
-    waiting, node = 1, 0
-    while waiting > 0:
-        waiting -= 1
-        this, above = old[waiting], parent[waiting]
+    top, node = 1, 0
+    while top > 0:
+        top -= 1
+        this, above = old[top], parent[top]
         if above >= 0:
             right[above] = node
         while this >= n_leaves:
-            old[waiting], parent[waiting] = negative[this - n_leaves], node
-            waiting += 1
+            old[top], parent[top] = negative[this - n_leaves], node
+            top += 1
             this = positive[this - n_leaves]
             node += 1
         leaf[node] = this
@@ -201,9 +203,9 @@ def node_depths(right: PointerArray) -> PointerArray:
 
 @kernel
 def node_ends(right: PointerArray, sizes: PointerArray) -> tuple[PointerArray, PointerArray]:
-    """Where the points of each node start and end when they stand in the order of the leaves.
+    """Where the samples of each node start and end when they stand in the order of the leaves.
 
-    `sizes` holds how many points each leaf has, and zero for inner nodes.
+    `sizes` holds how many samples each leaf has, and zero for inner nodes.
     """
     n = right.size
     starts, ends = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)

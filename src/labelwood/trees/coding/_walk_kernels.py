@@ -1,8 +1,8 @@
 """The leaf that each row reaches, every decision taken by its sign.
 
-Rows that stand at the same node go on together. Where few of them are expected to leave at each
-of the next nodes, as in an annotation tree, whose nodes ask for one label after the other,
-sixteen decisions of that chain are computed at once.
+Rows at the same node are processed together. In an annotation tree, whose nodes ask for one label
+after the other, most rows go to the negative child at each of the next nodes; then sixteen
+decisions of that chain are computed at once.
 """
 
 import numpy as np
@@ -14,26 +14,26 @@ from labelwood.core.types import DoubleArray, FloatArray, IndexArray, PointerArr
 from labelwood.trees.coding._decision_kernels import (
     clear_row,
     length,
-    pays_to_spread,
+    pays_to_scatter,
     product,
-    products_together,
-    spread_row,
+    scatter_row,
+    scattered_products,
 )
 from labelwood.trees.coding.arrays import CodingTree
 
 _ONE = np.uint64(1)
 _LANES = np.uint64(WIDTH)
-_SHORT = 4  # a chain of fewer nodes is not worth the trouble
-_FEW = 4  # a chain goes on while at most one of so many nodes is off it
+_SHORT = 4  # shorter chains, or fewer rows, do not repay their table
+_FEW = 4  # a chain continues while at most 1/_FEW of the nodes below branch off at a node
 
 
 @kernel
 def find_leaves(
-    X: CSRArrays, unit: bool, tree: CodingTree, spread: FloatArray, slots: IndexArray
+    X: CSRArrays, unit: bool, tree: CodingTree, dense: FloatArray, slots: IndexArray
 ) -> PointerArray:
     """The leaf of each row; with `unit`, of rows scaled to length one.
 
-    `spread` and `slots` hold a zero for each feature, and are left so.
+    `dense` and `slots` must hold a zero for each feature, and do so again at the end.
     """
     n = X.indptr.size - 1
     lengths, products = np.empty(n), np.empty(n)
@@ -44,52 +44,52 @@ def find_leaves(
     leaves = np.empty(n, dtype=np.int64)
     chain, ends = np.empty(WIDTH, dtype=np.int64), np.empty(WIDTH + 1, dtype=np.int64)
     exits = np.empty(n, dtype=np.int64)
-    todo = np.empty((n + 1, 4), dtype=np.int64)  # node, end of its nodes, its rows
-    todo[0, 0], todo[0, 1], todo[0, 2], todo[0, 3] = 0, tree.right.size, 0, n
-    waiting = 1
-    while waiting > 0:
-        waiting -= 1
-        node, last, start, end = todo[waiting]
-        here = rows[start:end]
+    stack = np.empty((n + 1, 4), dtype=np.int64)  # node, end of its nodes, its rows
+    stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = 0, tree.right.size, 0, n
+    top = 1
+    while top > 0:
+        top -= 1
+        node, last, start, end = stack[top]
+        node_rows = rows[start:end]
         size = _chain(tree, node, last, chain)
-        if _chain_pays(X, tree, chain[:size], here):
-            _exits_of_chain(X, tree, chain[:size], here, lengths, slots, exits)
-        elif size > 0 and pays_to_spread(X, tree, node, here):
+        if _chain_pays(X, tree, chain[:size], node_rows):
+            _exits_of_chain(X, tree, chain[:size], node_rows, lengths, slots, exits)
+        elif size > 0 and pays_to_scatter(X, tree, node, node_rows):
             size = 1
-            products_together(X, tree, node, here, spread, products)
-            for k in range(here.size):
-                positive = products[k] + tree.intercepts[node] * lengths[here[k]] > 0
+            scattered_products(X, tree, node, node_rows, dense, products)
+            for k in range(node_rows.size):
+                positive = products[k] + tree.intercepts[node] * lengths[node_rows[k]] > 0
                 exits[k] = 0 if positive else 1
         else:
-            for k in range(here.size):
-                row = here[k]
-                leaves[row] = _walk(X, np.uint64(row), lengths[row], tree, node, spread)
+            for k in range(node_rows.size):
+                row = node_rows[k]
+                leaves[row] = _walk(X, np.uint64(row), lengths[row], tree, node, dense)
             continue
-        _group_rows(here, exits, size, others, ends)
+        _group_rows(node_rows, exits, size, others, ends)
         for k in range(size + 1):
             begin = 0 if k == 0 else ends[k - 1]
             if begin == ends[k]:
                 continue
-            todo[waiting, 0] = chain[k] + 1 if k < size else tree.right[chain[size - 1]]
-            todo[waiting, 1] = tree.right[chain[k]] if k < size else last
-            todo[waiting, 2], todo[waiting, 3] = start + begin, start + ends[k]
-            waiting += 1
+            stack[top, 0] = chain[k] + 1 if k < size else tree.right[chain[size - 1]]
+            stack[top, 1] = tree.right[chain[k]] if k < size else last
+            stack[top, 2], stack[top, 3] = start + begin, start + ends[k]
+            top += 1
     return leaves
 
 
 @kernel
 def _walk(
-    X: CSRArrays, row: np.uint64, scale: float, tree: CodingTree, node: int, spread: FloatArray
+    X: CSRArrays, row: np.uint64, scale: float, tree: CodingTree, node: int, dense: FloatArray
 ) -> int:
-    """The leaf that a row of length `scale` reaches alone from `node`."""
+    """The leaf that a single row of norm `scale` reaches from `node`."""
     if tree.right[node] < 0:
         return node
-    spread_row(X, row, spread)
+    scatter_row(X, row, dense)
     this = np.uint64(node)
     while tree.right[this] >= 0:
-        score = product(tree, this, spread) + tree.intercepts[this] * scale
+        score = product(tree, this, dense) + tree.intercepts[this] * scale
         this = this + _ONE if score > 0 else np.uint64(tree.right[this])
-    clear_row(X, row, spread)
+    clear_row(X, row, dense)
     return int(this)
 
 
@@ -97,8 +97,8 @@ def _walk(
 def _chain(tree: CodingTree, node: int, last: int, chain: PointerArray) -> int:
     """The nodes that follow each other by negative decisions; returns how many there are.
 
-    `last` is the end of the nodes below `node`. The chain ends where much of the tree is on
-    the positive side.
+    `last` is the end of the nodes below `node`. The chain ends where much of the subtree is below
+    the positive child.
     """
     size = 0
     while size < chain.size and tree.right[node] >= 0:
@@ -112,7 +112,7 @@ def _chain(tree: CodingTree, node: int, last: int, chain: PointerArray) -> int:
 
 @kernel
 def _chain_pays(X: CSRArrays, tree: CodingTree, chain: PointerArray, rows: IndexArray) -> bool:
-    """Whether a table of the chain costs less than the half of it that a row may need."""
+    """Whether building the table costs less than evaluating half of the chain for each row."""
     if chain.size < _SHORT or rows.size < _SHORT:
         return False
     n_weights = 0
@@ -126,7 +126,7 @@ def _chain_pays(X: CSRArrays, tree: CodingTree, chain: PointerArray, rows: Index
 
 @kernel
 def _chain_table(tree: CodingTree, chain: PointerArray, slots: IndexArray) -> FloatArray:
-    """The weights of the chain, sixteen for each of its features; `slots` tells where they are.
+    """The weights of the chain, sixteen for each of its features; `slots` maps features to rows.
 
     Slot 0, of all other features, holds zeros.
     """
@@ -160,7 +160,8 @@ def _exits_of_chain(
         row = np.uint64(rows[k])
         a, end = np.uint64(X.indptr[row]), np.uint64(X.indptr[row + _ONE])
         total = splat(np.float32(0))
-        other = total  # two sums, to keep the processor busy
+        # Two independent sums hide the latency of the fused multiply-add.
+        other = total
         while a + _ONE < end:
             b = a + _ONE
             total += splat(X.data[a]) * load(table, np.uint64(slots[X.indices[a]]) * _LANES)

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 class AnnotationTreeClassifier(CodingTreeClassifier):
-    """A tree that asks for the most frequent label that is still open (Liu and Tsang 2017, alg. 4).
+    """A tree that asks for the most frequent undecided label (Liu & Tsang 2017, Algorithm 4).
 
-    A node looks at the labels that some but not all of its points have (those that none has
-    or all have, the zero and the one label set, are settled) and asks for the one that most
+    A node considers the labels that some but not all of its samples have (those that none has
+    or all have, the zero and the one label set, are decided) and asks for the one that most
     have. A leaf is reached when no label is open. `mean_decisions_` is at least `entropy_`;
-    that it is below `entropy_` + 1, as theorem 13 says, is not true in general.
+    that it is below `entropy_` + 1, as theorem 13 states, is not true in general.
 
     Parameters and attributes are those of `CodingTreeClassifier`.
 

@@ -11,8 +11,8 @@ from labelwood.core.types import CSR, FloatArray, IndexArray, PointerArray
 from labelwood.errors import DataError
 from labelwood.trees.preorder import is_preorder
 
-_MOST_ROWS = 4096  # that go down together
-_MOST_PLACES = 40_960  # of all rows that are searched together
+_MAX_ROWS = 4096  # rows of a task that descend together
+_MAX_BEAM_ENTRIES = 40_960  # rows times beam of a task of the search for scores
 
 
 class CodingTree(NamedTuple):
@@ -39,33 +39,33 @@ class CodingTree(NamedTuple):
         arrays = csr_arrays(X)
 
         def find(rows: slice) -> PointerArray:
-            spread = np.zeros(X.shape[1], dtype=np.float32)
+            dense = np.zeros(X.shape[1], dtype=np.float32)
             slots = np.zeros(X.shape[1], dtype=np.uint32)
-            return find_leaves(some_rows(arrays, rows), unit, self, spread, slots)
+            return find_leaves(some_rows(arrays, rows), unit, self, dense, slots)
 
-        return np.concatenate(parallel(find, _blocks(X, _MOST_ROWS), n_jobs=n_jobs))
+        return np.concatenate(parallel(find, _blocks(X, _MAX_ROWS), n_jobs=n_jobs))
 
     def scores(
         self, X: CSR, unit: bool, sharpness: float, beam: int, n_labels: int, n_jobs: int | None
     ) -> CSR:
-        """Chances of the labels: of all likely leaves that hold them, as CSR (n, n_labels)."""
+        """Sum over the likely leaves of the probabilities of their labels, as CSR."""
         from labelwood.trees.coding._decision_kernels import likely_leaves
 
         arrays = csr_arrays(X)
 
         def score(rows: slice) -> CSR:
-            spread = np.zeros(X.shape[1], dtype=np.float32)
+            dense = np.zeros(X.shape[1], dtype=np.float32)
             leaves, logs = likely_leaves(
-                some_rows(arrays, rows), unit, self, sharpness, beam, spread
+                some_rows(arrays, rows), unit, self, sharpness, beam, dense
             )
             there = leaves >= 0
-            found, chances = leaves[there], np.exp(logs[there], dtype=np.float32)
+            found, probabilities = leaves[there], np.exp(logs[there], dtype=np.float32)
             indptr = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
             shape = (there.shape[0], found.size)
-            of_leaves = make_csr(indptr, np.arange(found.size), chances, shape)
+            of_leaves = make_csr(indptr, np.arange(found.size), probabilities, shape)
             return sp.csr_array(of_leaves @ self.label_sets(found, n_labels))
 
-        blocks = _blocks(X, _MOST_PLACES // beam + 1)
+        blocks = _blocks(X, _MAX_BEAM_ENTRIES // beam + 1)
         scores = sp.vstack(parallel(score, blocks, n_jobs=n_jobs), format="csr")
         scores.sort_indices()
         return scores
@@ -86,7 +86,7 @@ class CodingTree(NamedTuple):
         return node_depths(self.right)
 
     def check(self, n_features: int, n_labels: int) -> None:
-        """Refuse arrays that would send a kernel out of bounds, or round in circles."""
+        """Refuse arrays that would send a kernel out of bounds or into an endless loop."""
         n = self.right.size
         if self.intercepts.size != n or not (
             self.features.size == self.weights.size
@@ -100,7 +100,7 @@ class CodingTree(NamedTuple):
         if not is_preorder(self.right, np.zeros(1, dtype=np.int64)):
             raise DataError("the nodes are not a tree in which a path leads to each of them")
         if self.features.size and self.features.max() >= n_features:
-            raise DataError("a decision looks at a feature that does not exist")
+            raise DataError("a decision reads a feature that does not exist")
         if self.labels.size and self.labels.max() >= n_labels:
             raise DataError("a leaf holds a label that does not exist")
         if not (np.isfinite(self.weights).all() and np.isfinite(self.intercepts).all()):

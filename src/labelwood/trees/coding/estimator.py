@@ -22,42 +22,44 @@ if TYPE_CHECKING:
 class CodingTreeClassifier(LabelEstimator):
     """Base of the trees whose leaves are the label sets seen in training.
 
-    Every inner node is one linear decision, learned (squared hinge) on the training points of
-    the label sets below it. `predict` follows the signs of the decisions to one leaf and
-    gives its label set, whose chance is the product of 1/(1 + exp(−`sharpness` · decision))
-    along the way. The score of a label is the sum of the chances of the leaves that hold it, among
-    the `beam` likeliest. A subclass gives the shape of the tree, `_code`.
+    Every inner node is a linear classifier (L2-SVM) trained on the samples of the label sets below
+    it. `predict` follows the signs of the decisions to one leaf and gives its label set. The
+    probability of a leaf is the product of 1/(1 + exp(−`sharpness` · decision)) along its path,
+    and the score of a label is the sum over the `beam` likeliest leaves that have it. A subclass
+    gives the shape of the tree, `_code`.
 
     Parameters
     ----------
     C : float
-        Cost of an error of a decision.
+        Inverse regularization strength of the decisions, as in LinearSVC.
     balance : float
-        From 0, where an error on a point costs the same on both sides of a node, to 1, where
-        both sides together do. A small side is else hardly ever taken.
+        From 0, where an error costs the same on both sides of a node, to 1, where both sides have
+        the same total cost. Without it the smaller child is hardly ever predicted.
     min_count : int
-        Label sets of fewer points give them to the nearest set of at least so many (by Jaccard
-        index; among equals to that of most points). A set that shares no label with any
-        of those stays. Labels of merged sets can be lost.
+        Label sets of fewer samples are merged into the most similar set of at least so many (by
+        Jaccard index; among equals into the one of most samples). A set that shares no label
+        with any of those stays. Labels of merged sets can be lost.
     beam : int
-        Nodes that the search for scores keeps. More are slower, and score more labels.
+        Nodes that the beam search for scores keeps. More are slower, and score more labels.
     sharpness : float
-        How fast a decision becomes sure with its distance from 0, for scores.
-    bias : float
-        Value of the constant feature whose weight is the intercept; 0 for none.
+        Slope of the logistic function that turns a decision into a probability, for scores.
+    fit_intercept : bool
+        Whether decisions have an intercept.
+    intercept_scaling : float
+        Value of the constant feature whose (penalized) weight is the intercept.
     normalize : bool
         Scale every row to unit length first, in `fit` and in prediction.
     tol : float
         Largest difference of projected gradients at which a decision is solved.
     max_iter : int
-        Limit of passes over the points of a node.
+        Limit of iterations over the samples of a node.
     prune_below : float
         Weights of at most this size are dropped: smaller and faster models.
     calibrate : bool
-        Train a second time, on four fifths of the points, and learn from the rest how often
-        a score is right: `predict_proba` and `predict_topk(…, proba=True)` give chances.
+        Train a second time, on four fifths of the samples, and learn from the rest how often
+        a score is right: `predict_proba` and `predict_topk(…, proba=True)` give probabilities.
     random_state : int, SeedSequence, Generator or None
-        Seed of the order in which the solver visits points.
+        Seed of the order in which the solver visits samples.
     n_jobs : int or None
         Threads over nodes and blocks of rows; results do not depend on it.
 
@@ -66,18 +68,18 @@ class CodingTreeClassifier(LabelEstimator):
     classes_ : array of shape (n_labels,)
         Label names, or 0…n_labels−1.
     n_leaves_, depth_ : int
-        Different label sets (after merging), and decisions on the longest way.
+        Different label sets (after merging), and decisions on the longest path.
     mean_decisions_ : float
-        Decisions on the way to its own label set, on average over the training points.
+        Decisions on the path to its own label set, on average over the training samples.
     entropy_ : float
-        Entropy in bits of how the training points spread over the leaves. No binary tree has a
+        Entropy in bits of how the training samples dense over the leaves. No binary tree has a
         smaller `mean_decisions_`.
     n_iter_ : int
-        Most passes that a decision took.
+        Largest number of iterations of a decision.
     stop_reason_ : str
-        Whether all decisions met the tolerance, or how many met the limit of passes.
+        Whether all decisions met the tolerance, or how many met the iteration limit.
     calibration_scores_, calibration_probabilities_ : arrays
-        With `calibrate`: knots of the map from scores to chances.
+        With `calibrate`: knots of the map from scores to probabilities.
     right_, intercepts_, weight_indptr_, features_, weights_, leaf_indptr_, labels_ : arrays
         The tree, flat (see `labelwood.trees.coding.arrays.CodingTree`).
     """
@@ -88,7 +90,8 @@ class CodingTreeClassifier(LabelEstimator):
         "min_count": Integer(low=1),
         "beam": Integer(low=1),
         "sharpness": Real(above=0),
-        "bias": Real(low=0),
+        "fit_intercept": Boolean(),
+        "intercept_scaling": Real(above=0),
         "normalize": Boolean(),
         "tol": Real(above=0),
         "max_iter": Integer(low=1),
@@ -129,7 +132,8 @@ class CodingTreeClassifier(LabelEstimator):
         min_count: int = 1,
         beam: int = 10,
         sharpness: float = 4.0,
-        bias: float = 1.0,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
         normalize: bool = True,
         tol: float = 0.1,
         max_iter: int = 1000,
@@ -143,7 +147,8 @@ class CodingTreeClassifier(LabelEstimator):
         self.min_count = min_count
         self.beam = beam
         self.sharpness = sharpness
-        self.bias = bias
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
         self.normalize = normalize
         self.tol = tol
         self.max_iter = max_iter
@@ -166,11 +171,19 @@ class CodingTreeClassifier(LabelEstimator):
         if self.calibrate:
             self._calibrate(matrix, Y)
         found = merge_rare(label_sets(Y), self.min_count)
+        settings = Settings(
+            float(self.C),
+            float(self.balance),
+            float(self.intercept_scaling) if self.fit_intercept else 0.0,
+            float(self.tol),
+            int(self.max_iter),
+            float(self.prune_below),
+        )
         grown = grow_tree(
             self._scaled(matrix),
             found,
             self._code(found),
-            Settings.of(self),
+            settings,
             random_state=self.random_state,
             n_jobs=self.n_jobs,
         )
@@ -181,10 +194,10 @@ class CodingTreeClassifier(LabelEstimator):
         self.mean_decisions_ = grown.mean_decisions
         self.entropy_ = entropy(found.counts)
         self.n_iter_ = grown.n_iter
-        self._say_why_it_stopped(grown.n_unsolved)
+        self._set_stop_reason(grown.n_unsolved)
         return self
 
-    def _say_why_it_stopped(self, n_unsolved: int) -> None:
+    def _set_stop_reason(self, n_unsolved: int) -> None:
         self.stop_reason_ = "tolerance met for every decision"
         if n_unsolved:
             self.stop_reason_ = (
@@ -194,9 +207,9 @@ class CodingTreeClassifier(LabelEstimator):
             warnings.warn(self.stop_reason_, ConvergenceWarning, stacklevel=3)
 
     def predict(self, X: object) -> Any:
-        """The label set of the leaf that each point reaches, as a CSR indicator.
+        """The label set of the leaf that each sample reaches, as a CSR indicator.
 
-        Each decision on the way is taken by its sign. After a fit on one class for each point:
+        Each decision on the path is taken by its sign. After a fit on one class for each sample:
         the class with the best score.
         """
         matrix = self._check_X(X)
@@ -207,9 +220,9 @@ class CodingTreeClassifier(LabelEstimator):
         return tree.label_sets(leaves, self.classes_.size)
 
     def mean_decisions(self, X: object) -> float:
-        """How many decisions lead a point of `X` to its leaf, on average.
+        """How many decisions lead a sample of `X` to its leaf, on average.
 
-        That is what `predict` computes for label sets. After a fit on one class for each point
+        That is what `predict` computes for label sets. After a fit on one class for each sample
         it searches for the best score instead, which takes up to `beam` times as many.
         """
         matrix = self._check_X(X)

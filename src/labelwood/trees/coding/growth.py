@@ -1,6 +1,6 @@
-"""One decision for each inner node of a tree that codes label sets, on threads."""
+"""Training one decision for each inner node of a coding tree, in threads."""
 
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import joblib
 import numpy as np
@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from labelwood.core.memory import require_memory
 from labelwood.core.parallel import parallel
 from labelwood.core.random import kernel_states
-from labelwood.core.settings import settings_of
 from labelwood.core.sparse import CSRArrays, compact_columns
 from labelwood.core.types import CSR, FloatArray, IndexArray, PointerArray
 from labelwood.linear.l2svm import row_norms
@@ -32,7 +31,7 @@ class Code(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """What the estimators call by the same names."""
+    """Parameters of the estimators; `bias` is the value of the constant feature, 0 for none."""
 
     C: float
     balance: float
@@ -40,11 +39,6 @@ class Settings(NamedTuple):
     tol: float
     max_iter: int
     prune_below: float
-
-    @classmethod
-    def of(cls, owner: object) -> Self:
-        """The settings of an estimator."""
-        return settings_of(cls, owner)
 
 
 class Decision(NamedTuple):
@@ -58,10 +52,10 @@ class Decision(NamedTuple):
 
 
 class Grown(NamedTuple):
-    """A tree with its decisions, and what is told of them.
+    """A tree with its decisions, and diagnostics.
 
-    `mean_decisions` is that of training points which follow their own code, `n_unsolved` how
-    many decisions met the limit of passes.
+    `mean_decisions` is that of training samples which follow the path to their own label set,
+    `n_unsolved` the number of decisions that met the iteration limit.
     """
 
     tree: CodingTree
@@ -89,25 +83,25 @@ def grow_tree(
     random_state: object,
     n_jobs: int | None,
 ) -> Grown:
-    """Learn every decision of `code`, each on the points of its own label sets."""
+    """Learn every decision of `code`, each on the samples of its own label sets."""
     right, set_of = preorder(*code, found.counts.size)
     depth = node_depths(right)
     leaves = set_of >= 0
     sizes = np.zeros(right.size, dtype=np.int64)
     sizes[leaves] = found.counts[set_of[leaves]]
     starts, ends = node_ends(right, sizes)
-    place = np.empty(found.counts.size, dtype=np.int64)
-    place[set_of[leaves]] = np.arange(found.counts.size)
-    points = np.argsort(place[found.of_point], kind="stable").astype(np.uint32)
+    position = np.empty(found.counts.size, dtype=np.int64)
+    position[set_of[leaves]] = np.arange(found.counts.size)
+    samples = np.argsort(position[found.of_sample], kind="stable").astype(np.uint32)
     arrays, features = compact_columns(X, commonest_first=True)
     problem = _Problem(arrays, features, row_norms(arrays, settings.bias), settings)
     inner = np.flatnonzero(~leaves)
     spans = np.stack([starts[inner], starts[right[inner]], ends[inner]], axis=1)
-    decisions = _train(problem, points, spans, random_state, n_jobs)
+    decisions = _train(problem, samples, spans, random_state, n_jobs)
     tree = _assemble(right, inner, decisions, features, found.sets, set_of)
     return Grown(
         tree,
-        float(sizes @ depth) / points.size,
+        float(sizes @ depth) / samples.size,
         int(depth.max()),
         max((one.n_iter for one in decisions), default=0),
         sum(not one.solved for one in decisions),
@@ -116,50 +110,50 @@ def grow_tree(
 
 def _train(
     problem: _Problem,
-    points: IndexArray,
+    samples: IndexArray,
     spans: PointerArray,
     random_state: object,
     n_jobs: int | None,
 ) -> list[Decision]:
-    """One decision for each of `spans`: where its points start, turn negative and end."""
+    """One decision for each of `spans`: start of its samples, of the negative ones, and end."""
     if spans.size == 0:
         return []
     sizes = spans[:, 2] - spans[:, 0]
     order = np.argsort(-sizes, kind="stable")
-    groups = _groups(order, sizes, max(points.size // 2, 1))
+    groups = _groups(order, sizes, max(samples.size // 2, 1))
     states = kernel_states(random_state, len(groups))
     n_threads = joblib.effective_n_jobs(n_jobs)
-    needed = n_threads * (12 * problem.features.size + 20 * points.size)
+    needed = n_threads * (12 * problem.features.size + 20 * samples.size)
     require_memory(needed, f"training on {n_threads} threads", "lower n_jobs")
 
     def train(group: int) -> list[Decision]:
         state = states[group].copy()
-        room = np.zeros(problem.features.size + 1, dtype=np.float32)
+        workspace = np.zeros(problem.features.size + 1, dtype=np.float32)
         return [
-            train_decision(problem, points[start:end], int(middle - start), state, room)
+            train_decision(problem, samples[start:end], int(middle - start), state, workspace)
             for start, middle, end in spans[groups[group]].tolist()
         ]
 
     pilots = [2**i - 1 for i in range(len(groups).bit_length())]
     done = dict(zip(pilots, parallel(train, pilots, n_jobs=n_jobs), strict=True))
     _require_model_memory(done, len(groups))
-    todo = [group for group in range(len(groups)) if group not in done]
+    stack = [group for group in range(len(groups)) if group not in done]
     results = parallel(
         train,
-        todo,
+        stack,
         n_jobs=n_jobs,
         description="training decisions",
-        weights=[int(sizes[groups[group]].sum()) for group in todo],
+        weights=[int(sizes[groups[group]].sum()) for group in stack],
     )
-    done.update(zip(todo, results, strict=True))
+    done.update(zip(stack, results, strict=True))
     trained = [one for group in range(len(groups)) for one in done[group]]
-    place = np.empty(order.size, dtype=np.int64)
-    place[order] = np.arange(order.size)
-    return [trained[k] for k in place]
+    position = np.empty(order.size, dtype=np.int64)
+    position[order] = np.arange(order.size)
+    return [trained[k] for k in position]
 
 
 def _groups(order: PointerArray, sizes: PointerArray, quota: int) -> list[PointerArray]:
-    """Nodes, largest first, in groups of about `quota` points, whatever the number of threads."""
+    """Nodes, largest first, in groups of about `quota` samples, whatever the number of threads."""
     done = np.cumsum(sizes[order]) - sizes[order]
     return np.split(order, np.flatnonzero(np.diff(done // quota)) + 1)
 
@@ -171,7 +165,7 @@ def _require_model_memory(pilots: dict[int, list[Decision]], n_groups: int) -> N
     estimate = sum(
         8 * sum(one.weights.size for one in group) * (end - start) for (start, group), end in spans
     )
-    # All decisions are held twice while they are put together.
+    # All decisions are held twice while they are concatenated.
     require_memory(int(2.2 * estimate), "the decisions of the tree", "raise prune_below")
 
 
@@ -180,11 +174,11 @@ def train_decision(
     rows: IndexArray,
     n_positive: int,
     state: NDArray[np.uint64],
-    room: FloatArray,
+    workspace: FloatArray,
 ) -> Decision:
-    """Part the first `n_positive` of `rows` from the others; the squared hinge does it.
+    """An L2-SVM that separates the first `n_positive` of `rows` from the others.
 
-    `room` holds zeros, and is left so.
+    `workspace` must hold zeros, and does so again at the end.
     """
     settings = problem.settings
     signs = np.ones(rows.size, dtype=np.float32)
@@ -203,7 +197,7 @@ def train_decision(
         settings.max_iter,
         settings.prune_below,
         state,
-        room,
+        workspace,
     )
     return Decision(problem.features[features], weights, intercept, n_iter, solved)
 

@@ -1,4 +1,4 @@
-"""The different label sets of the points, and rare ones merged into frequent ones."""
+"""The different label sets of the samples, and rare ones merged into frequent ones."""
 
 from typing import NamedTuple
 
@@ -10,25 +10,25 @@ from labelwood.core.types import CSR, PointerArray
 
 
 class LabelSets(NamedTuple):
-    """Different label sets, how many points have each, and which set each point has.
+    """Different label sets, how many samples have each, and which set each sample has.
 
-    Sets stand in lexicographic order, their commonest labels first, so that neighbours share
-    their common labels.
+    Sets are sorted lexicographically, the most frequent labels first, so that neighbors share
+    their frequent labels.
     """
 
     sets: CSR
     counts: PointerArray
-    of_point: PointerArray
+    of_sample: PointerArray
 
 
 def label_sets(Y: CSR) -> LabelSets:
-    """The different label sets of the points.
+    """The different label sets of the samples.
 
     Examples
     --------
     >>> Y = sp.csr_array([[1, 0, 1], [0, 0, 0], [0, 0, 1], [1, 0, 1]])
-    >>> sets, counts, of_point = label_sets(Y)
-    >>> sets.toarray().astype(int).tolist(), counts.tolist(), of_point.tolist()
+    >>> sets, counts, of_sample = label_sets(Y)
+    >>> sets.toarray().astype(int).tolist(), counts.tolist(), of_sample.tolist()
     ([[0, 0, 0], [0, 0, 1], [1, 0, 1]], [1, 1, 2], [2, 0, 1, 2])
     """
     n, n_labels = Y.shape
@@ -37,25 +37,26 @@ def label_sets(Y: CSR) -> LabelSets:
     rank[by_count] = np.arange(n_labels, dtype=np.int32)
     ranked = make_csr(Y.indptr, rank[Y.indices], Y.data, Y.shape)
     ranked.sort_indices()
-    text = ranked.indices.astype(">u4").tobytes()  # bytes that sort as the numbers do
+    # Big-endian bytes sort as the numbers do.
+    text = ranked.indices.astype(">u4").tobytes()
     cuts = (4 * Y.indptr.astype(np.int64)).tolist()
     keys = [text[cuts[i] : cuts[i + 1]] for i in range(n)]
     distinct = sorted(set(keys))
     number = {key: i for i, key in enumerate(distinct)}
-    of_point = np.fromiter((number[key] for key in keys), dtype=np.int64, count=n)
+    of_sample = np.fromiter((number[key] for key in keys), dtype=np.int64, count=n)
     labels = by_count[np.frombuffer(b"".join(distinct), dtype=">u4").astype(np.int64)]
     indptr = np.cumsum([0, *(len(key) // 4 for key in distinct)])
     shape = (len(distinct), n_labels)
     sets = make_csr(indptr, labels, np.ones(labels.size, dtype=np.float32), shape)
     sets.sort_indices()
-    return LabelSets(sets, np.bincount(of_point, minlength=len(distinct)), of_point)
+    return LabelSets(sets, np.bincount(of_sample, minlength=len(distinct)), of_sample)
 
 
 def merge_rare(found: LabelSets, min_count: int) -> LabelSets:
-    """Sets of fewer than `min_count` points give their points to the nearest frequent set.
+    """Sets of fewer than `min_count` samples give their samples to the nearest frequent set.
 
     Nearest is the largest Jaccard index (labels in common over labels in either); among
-    equals the set with more points, then the first. A set that has no label in common with
+    equals the set with more samples, then the first. A set that has no label in common with
     any frequent one stays.
     """
     frequent = np.flatnonzero(found.counts >= min_count)
@@ -69,8 +70,8 @@ def merge_rare(found: LabelSets, min_count: int) -> LabelSets:
     kept = np.flatnonzero(target == np.arange(target.size))
     number = np.zeros(target.size, dtype=np.int64)
     number[kept] = np.arange(kept.size)
-    of_point = number[target[found.of_point]]
-    return LabelSets(found.sets[kept], np.bincount(of_point, minlength=kept.size), of_point)
+    of_sample = number[target[found.of_sample]]
+    return LabelSets(found.sets[kept], np.bincount(of_sample, minlength=kept.size), of_sample)
 
 
 def _nearest(some: CSR, others: CSR) -> tuple[PointerArray, PointerArray]:
@@ -88,7 +89,7 @@ def _nearest(some: CSR, others: CSR) -> tuple[PointerArray, PointerArray]:
 
 
 def entropy(counts: PointerArray) -> float:
-    """Entropy in bits of how the points spread over the sets.
+    """Entropy in bits of how the samples dense over the sets.
 
     Examples
     --------
@@ -96,4 +97,4 @@ def entropy(counts: PointerArray) -> float:
     1.8113
     """
     shares = counts / counts.sum()
-    return float(-(shares * np.log2(shares)).sum()) + 0.0  # no negative zero
+    return float(-(shares * np.log2(shares)).sum()) + 0.0  # Adding 0.0 turns −0.0 into 0.0.

@@ -10,12 +10,12 @@ if TYPE_CHECKING:
 
 
 class PowersetTreeClassifier(CodingTreeClassifier):
-    """A Huffman tree over the label sets seen in training (Liu and Tsang 2017, alg. 3).
+    """A Huffman tree over the label sets seen in training (Liu & Tsang 2017, Algorithm 3).
 
     Frequent label sets are reached by few decisions. `mean_decisions_` is the least that any
     binary tree has, and lies in [`entropy_`, `entropy_` + 1) (theorem 12). Among equally
-    frequent sets, which Huffman's algorithm may pair as it likes, neighbours in the order of
-    their commonest labels are paired: decisions between sets that share labels are easier.
+    frequent sets, which Huffman's algorithm may pair as it likes, neighbors in the order of
+    their most frequent labels are paired: decisions between sets that share labels are easier.
 
     Parameters and attributes are those of `CodingTreeClassifier`.
 
