@@ -221,7 +221,7 @@ def test_stored_knots_are_checked():
 def test_new_labels_use_the_map_that_is_there():
     model, X, Y = calibrated()
     before = model.calibration_scores_.copy()
-    model.partial_labels(X, Y[:, [3]], [12])
+    model.add_labels(X, Y[:, [3]], [12])
     np.testing.assert_array_equal(model.calibration_scores_, before)
     assert model.predict_proba(X, k=13).shape == (400, 13)
 

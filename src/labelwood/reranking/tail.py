@@ -31,7 +31,7 @@ from labelwood.core.types import (
     PointerArray,
 )
 from labelwood.errors import DataError
-from labelwood.linear.onevsrest import label_chances
+from labelwood.linear.onevsrest import label_propensities
 from labelwood.reranking import _kernels as kernels
 
 _LABELS = {"mean": 1024, "likelihood": 16}  # whose centers are found together
@@ -155,7 +155,7 @@ class TailClassifier(LabelEstimator):
         matrix, Y = self._begin_fit(X, y)
         labels_with_samples(Y)  # warns of labels without samples
         members = sp.csr_array(Y.T)
-        missed = 1 - label_chances(self.propensity, Y, type(self).__name__)
+        missed = 1 - label_propensities(self.propensity, Y, type(self).__name__)
         parts = self._find_centers(self._scaled(matrix), members, missed)
         centers = sp.vstack([part.centers for part in parts], format="csr")
         self.centers_indptr_, self.centers_indices_, self.centers_data_ = csr_arrays(centers)

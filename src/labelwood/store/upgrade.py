@@ -32,6 +32,12 @@ PARAMETERS: dict[str, dict[str, Change]] = {
     "PowersetTreeClassifier": _CODING_TREE,
     "BudgetedTreeClassifier": {"min_split": "min_samples_split"},
     "FastXMLClassifier": _FOREST,
+    "LabelTreeClassifier": {
+        "max_leaf": "max_leaf_labels",
+        "budget": "max_weights",
+        "bias": lambda value: _intercept(value),
+    },
+    "OneVsRestSVM": {"bias": lambda value: _intercept(value)},
     "PfastXMLClassifier": _PROPENSITY_FOREST,
     "PfastreXMLClassifier": _PROPENSITY_FOREST,
     "RerankedClassifier": {"weight": "alpha"},
@@ -40,6 +46,7 @@ PARAMETERS: dict[str, dict[str, Change]] = {
 """Class → old parameter of format 1 → what became of it."""
 
 ATTRIBUTES: dict[str, dict[str, Change]] = {
+    "OneVsRestSVM": {"n_iter_": "n_passes_"},
     "PfastXMLClassifier": {"propensities_": "propensity_"},
     "PfastreXMLClassifier": {"propensities_": "propensity_"},
     "Tagger": {"n_points_": "n_samples_"},

@@ -15,7 +15,10 @@ from labelwood import OneVsRestSVM
 from labelwood.errors import LabelwoodWarning
 
 # Small trees have many levels with these options, and all labels are scored.
-OPTIONS = {"OneVsRestSVM": {}, "LabelTreeClassifier": {"max_leaf": 2, "branching": 2, "beam": 32}}
+OPTIONS = {
+    "OneVsRestSVM": {},
+    "LabelTreeClassifier": {"max_leaf_labels": 2, "branching": 2, "beam": 32},
+}
 LEARNERS = [
     partial(getattr(labelwood, name), random_state=0, **options)
     for name, options in OPTIONS.items()

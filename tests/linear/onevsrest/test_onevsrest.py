@@ -21,7 +21,7 @@ def dense_scores(model, X):
     if model.normalize:
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         rows = rows / np.where(lengths > 0, lengths, 1)
-    return rows @ model.coef_.toarray() + model.intercept_
+    return rows @ model.coef_.toarray().T + model.intercept_
 
 
 def test_the_decisions_are_liblinears_one_label_at_a_time():
@@ -61,7 +61,7 @@ def test_the_objective_is_that_of_all_rows_and_the_gap_bounds_the_optimum(slack)
     X, Y = random_csr(800, 60, seed=2), random_labels(800, 20, seed=2)
     options = {**EXACT, "slack": slack, "n_negatives": 50}
     model = OneVsRestSVM(C=0.5, normalize=False, random_state=0, **options).fit(X, Y)
-    weights = model.coef_.toarray()
+    weights = model.coef_.toarray().T
     for label in np.unique(Y.indices):
         signs = np.where(Y[:, [label]].toarray().ravel() > 0, 1, -1)
         value = primal_objective(X, signs, weights[:, label], model.intercept_[label], C=0.5)
@@ -94,7 +94,7 @@ def test_a_limit_of_rounds_that_is_met_is_said():
 def test_threads_do_not_change_a_single_byte():
     X, Y = separable(300, 40, seed=1)
     one, two = (OneVsRestSVM(random_state=5, n_jobs=n).fit(X, Y) for n in (1, 2))
-    for name in ("postings_weights_", "postings_blocks_", "intercept_", "n_iter_"):
+    for name in ("postings_weights_", "postings_blocks_", "intercept_", "n_passes_"):
         assert getattr(one, name).tobytes() == getattr(two, name).tobytes()
     tops = [model.predict_topk(X, 5) for model in (one, two)]
     assert tops[0].scores.tobytes() == tops[1].scores.tobytes()
@@ -102,7 +102,7 @@ def test_threads_do_not_change_a_single_byte():
 
 def test_other_seeds_visit_rows_in_another_order():
     X, Y = random_csr(100, 30), random_labels(100, 5)
-    weights = [OneVsRestSVM(random_state=seed).fit(X, Y).coef_.toarray() for seed in (0, 1)]
+    weights = [OneVsRestSVM(random_state=seed).fit(X, Y).coef_.toarray().T for seed in (0, 1)]
     assert not np.array_equal(*weights)
     np.testing.assert_allclose(*weights, atol=0.2)
 
@@ -111,8 +111,8 @@ def test_small_weights_are_dropped_on_request():
     X, Y = random_csr(200, 50), random_labels(200, 8)
     full = OneVsRestSVM(random_state=0, prune_below=0).fit(X, Y)
     pruned = OneVsRestSVM(random_state=0, prune_below=0.1).fit(X, Y)
-    kept = np.where(np.abs(full.coef_.toarray()) > 0.1, full.coef_.toarray(), 0)
-    np.testing.assert_array_equal(pruned.coef_.toarray(), kept)
+    kept = np.where(np.abs(full.coef_.toarray().T) > 0.1, full.coef_.toarray().T, 0)
+    np.testing.assert_array_equal(pruned.coef_.toarray().T, kept)
 
 
 def test_a_label_without_points_is_kept_counted_and_never_predicted():
@@ -154,7 +154,7 @@ def test_propensities_make_errors_on_positives_cost_more():
     X, Y = random_csr(400, 40, seed=1), random_labels(400, 5, per_point=1, seed=1)
     p = np.array([0.9, 0.7, 0.5, 0.3, 0.2])
     model = OneVsRestSVM(C=0.5, propensity=p, normalize=False, random_state=0, **EXACT).fit(X, Y)
-    weights = model.coef_.toarray()
+    weights = model.coef_.toarray().T
     for label in range(5):
         signs = np.where(Y[:, [label]].toarray().ravel() > 0, 1, -1)
         cost = np.where(signs > 0, 0.5 / p[label], 0.5)
@@ -168,20 +168,20 @@ def test_propensities_make_errors_on_positives_cost_more():
 def test_every_label_can_have_its_own_cost():
     X, Y = random_csr(300, 30, seed=1), random_labels(300, 4, per_point=1, seed=1)
     costs = np.array([0.1, 1.0, 5.0, 0.5])
-    together = OneVsRestSVM(C=costs, random_state=0, **EXACT).fit(X, Y).coef_.toarray()
+    together = OneVsRestSVM(C=costs, random_state=0, **EXACT).fit(X, Y).coef_.toarray().T
     for label, cost in enumerate(costs):
         alone = OneVsRestSVM(C=cost, random_state=0, **EXACT).fit(X, Y[:, [label]])
-        np.testing.assert_allclose(together[:, [label]], alone.coef_.toarray(), atol=2e-2)
+        np.testing.assert_allclose(together[:, [label]], alone.coef_.toarray().T, atol=2e-2)
 
 
 def test_new_labels_join_and_the_others_stay_to_the_bit():
     X, Y = separable(300, 12)
     names = [f"label {i}" for i in range(10)]
     model = OneVsRestSVM(random_state=0).fit(X, Y[:, :9])
-    before = model.coef_.toarray()
+    before = model.coef_.toarray().T
     model.classes_ = np.array(names[:9])
-    model.partial_labels(X, Y[:, [9, 3]], ["label 9", "label 3"])
-    after = model.coef_.toarray()
+    model.add_labels(X, Y[:, [9, 3]], ["label 9", "label 3"])
+    after = model.coef_.toarray().T
     assert model.classes_.tolist() == names
     untouched = [0, 1, 2, 4, 5, 6, 7, 8]
     np.testing.assert_array_equal(after[:, untouched], before[:, untouched])
@@ -195,9 +195,11 @@ def test_new_labels_join_and_the_others_stay_to_the_bit():
 def test_a_label_trained_again_on_other_points_forgets_the_old_ones():
     X, Y = separable(300, 4)
     model = OneVsRestSVM(random_state=0).fit(X, Y)
-    model.partial_labels(X, Y[:, [1]], [0])
+    model.add_labels(X, Y[:, [1]], [0])
     fresh = OneVsRestSVM(random_state=0).fit(X, Y[:, [1]])
-    np.testing.assert_allclose(model.coef_.toarray()[:, 0], fresh.coef_.toarray()[:, 0], atol=1e-6)
+    np.testing.assert_allclose(
+        model.coef_.toarray().T[:, 0], fresh.coef_.toarray().T[:, 0], atol=1e-6
+    )
 
 
 @pytest.mark.parametrize(
@@ -212,25 +214,25 @@ def test_a_label_trained_again_on_other_points_forgets_the_old_ones():
         (np.ones((30, 1)), [(1, 2)], "of the kind of the labels known"),
     ],
 )
-def test_partial_labels_that_do_not_fit_are_refused(Y, labels, message):
+def test_add_labels_that_do_not_fit_are_refused(Y, labels, message):
     X, Y_train = separable(30, 2)
     model = OneVsRestSVM().fit(X, Y_train)
     with pytest.raises(DataError, match=message):
-        model.partial_labels(X, Y, labels)
+        model.add_labels(X, Y, labels)
     assert model.classes_.tolist() == [0, 1]
 
 
 def test_a_model_of_one_class_a_point_takes_no_new_labels():
     model = OneVsRestSVM(random_state=0).fit(random_csr(30, 4), ["a", "b"] * 15)
     with pytest.raises(DataError, match="New labels need a model of label sets"):
-        model.partial_labels(random_csr(30, 4), np.ones((30, 1)), ["c"])
+        model.add_labels(random_csr(30, 4), np.ones((30, 1)), ["c"])
 
 
 def test_a_label_trained_again_without_points_is_never_predicted():
     X, Y = separable(100, 3)
     model = OneVsRestSVM(random_state=0).fit(X, Y)
     with pytest.warns(LabelwoodWarning, match="1 of 1 labels have no sample"):
-        model.partial_labels(X, np.zeros((100, 1)), [1])
+        model.add_labels(X, np.zeros((100, 1)), [1])
     assert np.isnan(model.intercept_[1])
     assert model.objective_[1] == 0
     assert set(model.predict_topk(X, 3).labels.ravel()) == {0, 2, -1}
@@ -241,7 +243,7 @@ def test_training_a_label_again_and_again_does_not_grow_the_model():
     model = OneVsRestSVM(random_state=0).fit(X, Y)
     sizes = []
     for _ in range(4):
-        model.partial_labels(X, Y[:, [1]], [1])
+        model.add_labels(X, Y[:, [1]], [1])
         sizes.append((model.postings_weights_.size, model.lane_labels_.size))
     assert len(set(sizes)) == 1
 
@@ -252,7 +254,7 @@ def test_the_gap_is_a_bound_on_many_rows():
     Y = (X[:, [0]].toarray() + 0.5 * rng.standard_normal((20_000, 1)) > 1).astype(np.float32)
     model = OneVsRestSVM(C=0.6, normalize=False, random_state=0, **EXACT).fit(X, sp.csr_array(Y))
     signs = np.where(Y.ravel() > 0, 1, -1)
-    value = primal_objective(X, signs, model.coef_.toarray()[:, 0], model.intercept_[0], C=0.6)
+    value = primal_objective(X, signs, model.coef_.toarray().T[:, 0], model.intercept_[0], C=0.6)
     assert model.objective_[0] == pytest.approx(value, rel=1e-5)
     assert 0 <= model.duality_gap_[0] < 1e-3 * value
 
@@ -333,9 +335,9 @@ def test_bibtex_is_tagged_as_well_as_by_the_peers(shared_data):
 def test_new_labels_may_come_as_lists_of_names():
     X, names = [[1, 0], [0, 1], [1, 1]], [["cat"], ["dog"], ["cat"]]
     as_lists = OneVsRestSVM(random_state=0).fit(X, names)
-    as_lists.partial_labels(X, [["owl"], [], ["owl"]], ["owl"])
+    as_lists.add_labels(X, [["owl"], [], ["owl"]], ["owl"])
     as_columns = OneVsRestSVM(random_state=0).fit(X, names)
-    as_columns.partial_labels(X, [[1], [0], [1]], ["owl"])
+    as_columns.add_labels(X, [[1], [0], [1]], ["owl"])
     assert (as_lists.coef_ != as_columns.coef_).nnz == 0
     with pytest.raises(DataError, match="Sample 1 has the unknown label 'cow'"):
-        as_lists.partial_labels(X, [["owl"], ["cow"], []], ["owl"])
+        as_lists.add_labels(X, [["owl"], ["cow"], []], ["owl"])

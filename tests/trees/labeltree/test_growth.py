@@ -13,7 +13,7 @@ from labelwood.errors import DataError, LabelwoodWarning, ParameterError
 from labelwood.linear.l2svm.solver import l2svm
 from trees.labeltree.forests import beam_search, dense_weights, label_decisions, log_scores, slots
 
-DEEP = {"max_leaf": 8, "branching": 4, "random_state": 0}
+DEEP = {"max_leaf_labels": 8, "branching": 4, "random_state": 0}
 EXACT = {"tol": 1e-5, "prune_below": 0, "max_iter": 100_000}
 
 
@@ -135,7 +135,9 @@ def rows_of(Y):
 
 def test_labels_can_join_one_after_another_and_a_leaf_can_grow_beyond_its_size():
     X, Y = separable(400, 30)
-    model = LabelTreeClassifier(max_leaf=2, branching=2, beam=30, random_state=0).fit(X, Y[:, :3])
+    model = LabelTreeClassifier(max_leaf_labels=2, branching=2, beam=30, random_state=0).fit(
+        X, Y[:, :3]
+    )
     for label in range(3, 30):
         model.add_labels(X, Y[:, [label]], [label])
     forest = model._forest()
@@ -197,7 +199,7 @@ def test_growing_beyond_the_memory_is_refused_and_changes_nothing(monkeypatch):
     model = LabelTreeClassifier(random_state=0).fit(X, Y[:, :3])
     before = fitted_bytes(model)
     monkeypatch.setattr(memory, "available_memory", lambda: 10)
-    with pytest.raises(MemoryError, match=r"a copy of the model needs .* fit it anew"):
+    with pytest.raises(MemoryError, match=r"a copy of the model needs .* fit it again"):
         model.add_labels(X, Y[:, [3]], [3])
     assert fitted_bytes(model) == before
     assert model.classes_.tolist() == [0, 1, 2]
@@ -238,7 +240,7 @@ def test_a_model_without_a_tree_takes_no_new_labels():
     with pytest.warns(LabelwoodWarning, match="2 of 2 labels have no sample"):
         model = LabelTreeClassifier(random_state=0).fit(X, sp.csr_array((30, 2)))
     with pytest.raises(
-        DataError, match="A model without a tree cannot take labels in; fit it anew"
+        DataError, match="Labels cannot be added to a model without a tree; fit it again"
     ):
         model.add_labels(X, np.ones((30, 1)), [2])
 

@@ -20,7 +20,7 @@ from labelwood.linear.l2svm.solver import l2svm
 from labelwood.trees.labeltree.arrays import Search
 from trees.labeltree.forests import dense_weights, label_decisions, mean_scores, slots
 
-DEEP = {"max_leaf": 8, "branching": 4, "random_state": 0}
+DEEP = {"max_leaf_labels": 8, "branching": 4, "random_state": 0}
 EXACT = {"tol": 1e-5, "prune_below": 0, "max_iter": 100_000}
 
 # As in the contract that every estimator keeps.
@@ -68,7 +68,9 @@ def test_one_class_a_point_is_learnt_as_well():
     rng = np.random.default_rng(0)
     codes = rng.integers(3, size=200)
     X, classes = np.eye(3)[codes] + 0.1 * rng.standard_normal((200, 3)), np.array(["a", "b", "c"])
-    model = LabelTreeClassifier(max_leaf=1, branching=2, random_state=0).fit(X, classes[codes])
+    model = LabelTreeClassifier(max_leaf_labels=1, branching=2, random_state=0).fit(
+        X, classes[codes]
+    )
     assert model.score(X, classes[codes]) > 0.97
     assert model.decision_function(X).shape == (200, 3)
 
@@ -122,7 +124,7 @@ def test_every_label_is_scored_when_the_beam_is_wide(model, data):
 
 
 def test_a_budget_limits_every_decision(data):
-    model = LabelTreeClassifier(**DEEP, budget=5).fit(data.train.X, data.train.Y)
+    model = LabelTreeClassifier(**DEEP, max_weights=5).fit(data.train.X, data.train.Y)
     used = np.count_nonzero(dense_weights(model._forest(), 800), axis=1)
     assert used.max() == 5
     assert precision(model, data.test.X, data.test.Y, 1) > 0.8
@@ -151,7 +153,7 @@ def test_hard_negatives_make_rankings_better(data):
 def test_propensities_raise_the_propensity_scored_precision():
     made = synthetic(3000, 2000, 300, n_test=2000, drop_labels=True)
     p = metrics.propensity(made.train.Y)
-    options = {**DEEP, "C": 0.3, "max_leaf": 16, "branching": 8}
+    options = {**DEEP, "C": 0.3, "max_leaf_labels": 16, "branching": 8}
     with pytest.warns(LabelwoodWarning, match="have no sample"):
         plain, weighted = (
             LabelTreeClassifier(**options, propensity=how).fit(made.train.X, made.train.Y)
@@ -208,14 +210,14 @@ def test_costs_can_be_one_number_or_one_for_each_label():
         {"n_trees": 0},
         {"branching": 1},
         {"branching": 33},
-        {"max_leaf": 0},
+        {"max_leaf_labels": 0},
         {"loss": "hinge"},
         {"n_negatives": -1},
         {"hard_negatives": "no"},
         {"tol": 0.0},
         {"max_iter": 0},
         {"prune_below": -0.1},
-        {"budget": 0},
+        {"max_weights": 0},
         {"beam": 0},
         {"path_weight": -1.0},
     ],
@@ -254,13 +256,13 @@ def test_other_seeds_make_other_trees(data):
 def test_running_out_of_passes_is_said():
     X, Y = separable(100, 12)
     limited = LabelTreeClassifier(**DEEP, tol=1e-6, max_iter=1)
-    with pytest.warns(ConvergenceWarning, match=r"blocks of decisions; raise max_iter \(now 1\)"):
+    with pytest.warns(ConvergenceWarning, match=r"blocks of classifiers; raise max_iter \(now 1\)"):
         limited.fit(X, Y)
     n_blocks = limited.intercepts_.size // WIDTH
-    assert limited.stop_reason_.startswith(f"iteration limit for {n_blocks} blocks of decisions")
+    assert limited.stop_reason_.startswith(f"iteration limit for {n_blocks} blocks of classifiers")
     assert limited.n_iter_ == 1
     enough = LabelTreeClassifier(**DEEP).fit(X, Y)
-    assert enough.stop_reason_ == "tolerance met by every decision"
+    assert enough.stop_reason_ == "tolerance met by every classifier"
     assert 1 < enough.n_iter_ <= 200
 
 
@@ -285,13 +287,13 @@ def test_work_that_cannot_fit_into_memory_is_refused_at_once(monkeypatch):
 def test_a_model_that_cannot_fit_into_memory_is_refused_before_training(monkeypatch, data):
     free = iter([2**30, 1000])  # enough for the work, not for the model
     monkeypatch.setattr(memory, "available_memory", lambda: next(free))
-    with pytest.raises(MemoryError, match=r"a model of so many labels .* set a budget"):
+    with pytest.raises(MemoryError, match=r"a model of so many labels .* set max_weights"):
         LabelTreeClassifier(**DEEP).fit(data.train.X, data.train.Y)
 
 
 @pytest.mark.parametrize(
     "options",
-    [{"loss": "logistic"}, {"n_trees": 2}, {"budget": 5}, {"calibrate": True}],
+    [{"loss": "logistic"}, {"n_trees": 2}, {"max_weights": 5}, {"calibrate": True}],
     ids=lambda options: next(iter(options)),
 )
 def test_its_variants_keep_scikit_learns_contract(options):

@@ -25,7 +25,7 @@ from labelwood.trees.labeltree.training import (
 N, D, L = 150, 30, 60
 EXACT = Settings(
     n_trees=1,
-    max_leaf=20,
+    max_leaf_labels=20,
     branching=3,
     loss="squared_hinge",
     hard_negatives=False,
@@ -34,7 +34,7 @@ EXACT = Settings(
     bias=1.0,
     max_iter=100_000,
     prune_below=0.0,
-    budget=0,
+    max_weights=0,
     beam=10,
 )
 
@@ -57,7 +57,7 @@ class Example:
             self.members,
             self.problem.features.size,
             np.arange(self.Y.shape[1], dtype=np.uint32),
-            max_leaf=settings.max_leaf,
+            max_leaf=settings.max_leaf_labels,
             branching=settings.branching,
             seed=np.random.SeedSequence(0),
             n_jobs=None,
@@ -174,7 +174,9 @@ def test_the_features_of_a_block_are_in_order(example):
 def test_a_budget_keeps_the_largest_weights_of_each_decision(example, budget):
     level = example.levels[1]
     full, full_intercepts = dense(train(example.problem, level), level)
-    kept, intercepts = dense(train(example.problem, level, EXACT._replace(budget=budget)), level)
+    kept, intercepts = dense(
+        train(example.problem, level, EXACT._replace(max_weights=budget)), level
+    )
     for whole, part in zip(full, kept, strict=True):
         largest = np.argsort(-np.abs(whole), kind="stable")[:budget]
         wanted = np.where(np.isin(np.arange(D), largest), whole, 0)
@@ -185,7 +187,7 @@ def test_a_budget_keeps_the_largest_weights_of_each_decision(example, budget):
 @pytest.mark.parametrize("budget", [0, 4])
 def test_small_weights_are_dropped_on_request(example, budget):
     level = example.levels[1]
-    settings = EXACT._replace(budget=budget)
+    settings = EXACT._replace(max_weights=budget)
     full, _ = dense(train(example.problem, level, settings), level)
     pruned, _ = dense(train(example.problem, level, settings._replace(prune_below=0.3)), level)
     np.testing.assert_array_equal(pruned, np.where(np.abs(full) > 0.3, full, 0))

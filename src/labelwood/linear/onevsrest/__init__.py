@@ -2,6 +2,6 @@
 
 from labelwood.linear.onevsrest.estimator import OneVsRestSVM
 from labelwood.linear.onevsrest.postings import Postings
-from labelwood.linear.onevsrest.working_sets import label_chances, label_costs
+from labelwood.linear.onevsrest.working_sets import label_costs, label_propensities
 
-__all__ = ["OneVsRestSVM", "Postings", "label_chances", "label_costs"]
+__all__ = ["OneVsRestSVM", "Postings", "label_costs", "label_propensities"]

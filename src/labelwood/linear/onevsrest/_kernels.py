@@ -1,4 +1,10 @@
-"""Training a block of labels by working sets, and scoring rows against all blocks."""
+"""Training a block of labels by working sets, and scoring rows against all blocks.
+
+A block has sixteen lanes, one for each label: its weights, dual variables and signs are stored
+sixteen side by side, so that one pass over a row serves all of them by vector instructions.
+"""
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +15,9 @@ from labelwood.core.lanes import WIDTH, any_above, load, splat, store
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import DoubleArray, FloatArray, IndexArray, PointerArray
 from labelwood.linear.l2svm import rebuild_weights, scan_block, solve_block
+
+if TYPE_CHECKING:
+    from labelwood.linear.onevsrest.working_sets import Settings
 
 _LANES = np.uint64(WIDTH)
 _ONE = np.uint64(1)
@@ -25,9 +34,9 @@ def _first_rows(
     member: NDArray[np.bool_],
     rows: IndexArray,
 ) -> int:
-    """Mark the positives in `signs`; they and some random rows become members.
+    """The first working set: all positives, marked in `signs`, and some random rows.
 
-    `rows` gets the members; returns how many there are.
+    Writes the rows of the working set to `rows`; returns how many there are.
     """
     n, m = member.size, 0
     for lane in range(labels.size):
@@ -55,25 +64,20 @@ def train_block(
     labels: IndexArray,
     cost_positive: DoubleArray,
     cost_negative: DoubleArray,
-    bias: np.float32,
-    tol: float,
-    max_iter: int,
-    n_negatives: int,
-    slack: float,
-    violators: float,
-    max_rounds: int,
+    settings: "Settings",
     state: NDArray[np.uint64],
     W: FloatArray,
     report: DoubleArray,
 ) -> tuple[int, int, int, bool, bool]:
-    """One decision for each of at most sixteen `labels`; `W` (zeroed) gets the weights.
+    """Train at most sixteen `labels`; the weights go to `W`, which must hold zeros.
 
-    The working set starts with all positives and `n_negatives` random rows. After each
-    solution all rows are scored, and those above −1 + `slack` join, until no more than the
-    share `violators` of the working set does. `report` gets objective and duality gap of each
-    label on the full problem. Returns passes, rounds, size of the working set, and whether
-    the tolerance and the share of violators were met.
+    The working set starts with all positives and `n_negatives` random rows. After each solution
+    all rows are scored, and those above −1 + `slack` join, until at most the share `violators` of
+    the working set does. Objective and duality gap of each label on the full problem go to
+    `report`. Returns passes, rounds, size of the working set, and whether the tolerance and the
+    share of violators were met.
     """
+    bias = np.float32(settings.bias)
     n = norms.size
     live = np.zeros(WIDTH, dtype=np.float32)
     positive, negative = np.ones(WIDTH, dtype=np.float32), np.ones(WIDTH, dtype=np.float32)
@@ -84,7 +88,7 @@ def train_block(
     signs = np.full(n * WIDTH, np.float32(-1))
     member = np.zeros(n, dtype=np.bool_)
     rows, found = np.empty(n, dtype=np.uint32), np.empty(n, dtype=np.uint32)
-    m = _first_rows(members, labels, n_negatives, state, signs, member, rows)
+    m = _first_rows(members, labels, settings.n_negatives, state, signs, member, rows)
     alpha = np.zeros(m * WIDTH, dtype=np.float32)
     active = np.empty(n, dtype=np.uint32)
     loss = np.empty(WIDTH)
@@ -95,17 +99,17 @@ def train_block(
             store(chosen, np.uint64(k) * _LANES, load(signs, np.uint64(rows[k]) * _LANES))
         done, solved = solve_block(
             X, norms, rows[:m], chosen, positive, negative, live,
-            bias, tol, max_iter, state, active, alpha, W,
+            bias, settings.tol, settings.max_iter, state, active, alpha, W,
         )  # fmt: skip
         rebuild_weights(X, rows[:m], chosen, bias, alpha, W)
         passes += done
         rounds += 1
-        border = np.float32(slack - 1)
+        border = np.float32(settings.slack - 1)
         n_found = scan_block(
             X, signs, positive, negative, live, bias, border, W, member, found, loss
         )
-        enough = n_found <= violators * m
-        if enough or rounds == max_rounds:
+        enough = n_found <= settings.violators * m
+        if enough or rounds == settings.max_rounds:
             _full_gap(labels.size, loss, alpha, chosen, positive, negative, W, report)
             return passes, rounds, m, solved, enough
         grown = np.zeros((m + n_found) * WIDTH, dtype=np.float32)
@@ -128,7 +132,7 @@ def _full_gap(
     W: FloatArray,
     report: DoubleArray,
 ) -> None:
-    """Primal objective over all rows, and its distance from the dual (zero off the set)."""
+    """Primal objective over all rows and the duality gap; dual variables off the set are 0."""
     squares, duals = np.zeros(WIDTH), np.zeros(WIDTH)
     for start in range(0, W.size, WIDTH):
         for lane in range(WIDTH):
@@ -186,9 +190,9 @@ def _score_row(
     offsets: FloatArray,
     scores: FloatArray,
 ) -> None:
-    """Scores of all lanes for one row; only the postings of its features are touched.
+    """Scores of all lanes for one row; only the postings of its features are read.
 
-    With `unit` they are those of the row scaled to length one.
+    With `unit` the row is scaled to length one first.
     """
     squares = 0.0
     for p in range(X.indptr[i], X.indptr[i + 1]):
@@ -199,8 +203,8 @@ def _score_row(
         x = splat(np.float32(X.data[p] / length))
         feature = np.uint64(X.indices[p])
         for q in range(np.uint64(indptr[feature]), np.uint64(indptr[feature + _ONE])):
-            place = np.uint64(blocks[q]) * _LANES
-            store(scores, place, load(scores, place) + x * load(weights, q * _LANES))
+            position = np.uint64(blocks[q]) * _LANES
+            store(scores, position, load(scores, position) + x * load(weights, q * _LANES))
 
 
 @kernel
@@ -235,7 +239,8 @@ def topk_rows(
                     size = insert_label(
                         lane_labels[lane], scores[lane], top_labels[i], top_scores[i], size
                     )
-            if size == k:  # what equals the last score may still go before it
+            # A score that equals the last one may still go before it, if its label is smaller.
+            if size == k:
                 border = splat(np.nextafter(top_scores[i, k - 1], _LEAST))
     return top_labels, top_scores
 

@@ -1,10 +1,11 @@
-"""One linear decision for each label, against all other points (see `workingsets`)."""
+"""One linear classifier for each label against all other samples (see `working_sets`)."""
 
 import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from labelwood.core.contract import FittedAttributes
@@ -28,53 +29,57 @@ from labelwood.core.types import CSR, DoubleArray, FloatArray, IndexArray
 from labelwood.linear.onevsrest.postings import Postings
 from labelwood.linear.onevsrest.working_sets import Block, Settings, label_costs, train_labels
 
-_NO_THRESHOLD = -3.4e38  # the least float32, nearly
-_TOLD_OF_LABELS = {
+_NO_THRESHOLD = -3.4e38  # close to the least float32, so that every score is above it
+# Fitted attributes with a value for each label, and the value of labels without samples.
+_PER_LABEL_DIAGNOSTICS = {
     "intercept_": np.nan,
     "objective_": 0,
     "duality_gap_": 0,
-    "n_iter_": 0,
+    "n_passes_": 0,
     "n_rounds_": 0,
     "n_working_": 0,
 }
 
 
 class OneVsRestSVM(LabelEstimator):
-    """A support vector machine (squared hinge) for each label.
+    """A linear support vector machine (squared hinge loss) for each label.
 
     Parameters
     ----------
     C : float or array of shape (n_labels,)
-        Cost of an error. With unit rows the default suits TF-IDF and binary words.
+        Inverse regularization strength, as in LinearSVC; larger values fit the training data
+        more closely. With rows of unit length the default suits TF-IDF and binary words.
     propensity : None, "estimate", Propensity or array of shape (n_labels,)
-        Chances that a true label was recorded. With them an error on a positive of label l
-        costs C/p_l: rare labels, which are missed most, weigh more. "estimate" takes them
-        from the training labels, as `metrics.propensity` does.
+        Probability p_l that a true label was recorded. With it an error on a positive sample
+        of label l costs C/p_l, so that rare labels, which are missing most often, weigh more.
+        "estimate" computes it from the training labels, as `metrics.propensity` does.
     tol : float
         Largest difference of projected gradients at which a block of labels is solved.
-    bias : float
-        Value of the constant feature whose weight is the intercept; 0 for none.
+    fit_intercept : bool
+        Whether classifiers have an intercept.
+    intercept_scaling : float
+        Value of the constant feature whose (penalized) weight is the intercept, as in LinearSVC.
     normalize : bool
         Scale every row to unit length first, in `fit` and in prediction. Right for words;
-        for a table of measurements standardise the columns and turn it off.
+        for a table of measurements standardize the columns and turn it off.
     slack : float
-        A negative row joins the working set when it scores above −1 + `slack`. With 0 the
+        A negative sample joins the working set when it scores above −1 + `slack`. With 0 the
         full problem is solved to its tolerance; more is faster, and rankings hardly change.
     violators : float
-        Rows that join may be this share of the working set when a block is done.
+        A block of labels is finished when at most this share of its working set would join.
     n_negatives : int
-        Random rows in the first working set of a block.
+        Random samples in the first working set of a block.
     max_rounds : int
-        Limit of the times that a block takes rows in.
+        Limit of the rounds in which samples join the working set of a block.
     max_iter : int
         Limit of passes over the working set in a round.
     prune_below : float
         Weights of at most this size are dropped: smaller and faster models.
     calibrate : bool
-        Train a second time, on four fifths of the points, and learn from the rest how often
-        a score is right: `predict_proba` and `predict_topk(…, proba=True)` give chances.
+        Train a second time, on four fifths of the samples, and learn from the rest how often
+        a score is right: `predict_proba` and `predict_topk(…, proba=True)` give probabilities.
     random_state : int, SeedSequence, Generator or None
-        Seed of the random rows and of the order in which rows are visited.
+        Seed of the random samples and of the order in which the solver visits them.
     n_jobs : int or None
         Threads over blocks of labels and of rows; results do not depend on it.
 
@@ -83,16 +88,18 @@ class OneVsRestSVM(LabelEstimator):
     classes_ : array of shape (n_labels,)
         Label names, or 0…n_labels−1.
     intercept_ : array of shape (n_labels,)
-        NaN for labels without a point; they are never predicted.
+        NaN for labels without a sample; they are never predicted.
     postings_indptr_, postings_blocks_, postings_weights_, lane_labels_ :
         The weights, feature-major in blocks of sixteen labels (see `coef_`).
     objective_, duality_gap_ : arrays of shape (n_labels,)
-        Value of the full problem (all rows) before small weights were dropped, and how far
-        above its optimum that is at most.
-    n_iter_, n_rounds_, n_working_ : arrays of shape (n_labels,)
-        Passes and rounds made, and rows in the working set at the end.
+        Objective of the full problem (all samples) before small weights were dropped, and an
+        upper bound on its distance from the optimum.
+    n_iter_ : int
+        Largest number of passes over a working set.
+    n_passes_, n_rounds_, n_working_ : arrays of shape (n_labels,)
+        Passes and rounds of each label, and samples in its working set at the end.
     calibration_scores_, calibration_probabilities_ : arrays
-        With `calibrate`: knots of the map from scores to chances.
+        With `calibrate`: knots of the map from scores to probabilities.
     stop_reason_ : str
         Whether the labels trained last met their tolerances, or how many met a limit.
 
@@ -109,7 +116,8 @@ class OneVsRestSVM(LabelEstimator):
         "C": (Real(above=0), Instance("ndarray")),
         "propensity": (OneOf("estimate"), Instance("ndarray", "Propensity"), None),
         "tol": Real(above=0),
-        "bias": Real(low=0),
+        "fit_intercept": Boolean(),
+        "intercept_scaling": Real(above=0),
         "normalize": Boolean(),
         "slack": Real(low=0, high=2),
         "violators": Real(low=0, high=1),
@@ -129,7 +137,7 @@ class OneVsRestSVM(LabelEstimator):
         "postings_weights_": (np.float32, (None,)),
         "objective_": (np.float64, ("labels",)),
         "duality_gap_": (np.float64, ("labels",)),
-        "n_iter_": (np.int64, ("labels",)),
+        "n_passes_": (np.int64, ("labels",)),
         "n_rounds_": (np.int64, ("labels",)),
         "n_working_": (np.int64, ("labels",)),
         "stop_reason_": str,
@@ -143,7 +151,8 @@ class OneVsRestSVM(LabelEstimator):
         C: float | DoubleArray = 0.55,
         propensity: str | DoubleArray | Propensity | None = None,
         tol: float = 0.1,
-        bias: float = 1.0,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
         normalize: bool = True,
         slack: float = 0.3,
         violators: float = 0.01,
@@ -158,7 +167,8 @@ class OneVsRestSVM(LabelEstimator):
         self.C = C
         self.propensity = propensity
         self.tol = tol
-        self.bias = bias
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
         self.normalize = normalize
         self.slack = slack
         self.violators = violators
@@ -172,21 +182,26 @@ class OneVsRestSVM(LabelEstimator):
 
     @property
     def coef_(self) -> CSR:
-        """Weights as CSR of shape (n_features, n_labels), put together at each call."""
-        return self._postings().to_csr(self.classes_.size)
+        """Weights as CSR of shape (n_labels, n_features), assembled at each call."""
+        return sp.csr_array(self._postings().to_csr(self.classes_.size).T)
+
+    @property
+    def n_iter_(self) -> int:
+        """Largest number of passes over a working set."""
+        return int(self.n_passes_.max(initial=0))
 
     def fit(self, X: object, y: object) -> Self:
-        """Train one decision a label on the rows of `X`."""
+        """Train one classifier for each label on the rows of `X`."""
         matrix, Y = self._begin_fit(X, y)
         if self.calibrate:
             self._calibrate(matrix, Y)
         blocks = self._train(matrix, Y, labels_with_samples(Y))
-        self._start_anew()
-        self._take_in(blocks)
+        self._reset()
+        self._merge_blocks(blocks)
         return self
 
-    def partial_labels(self, X: object, Y: object, labels: Sequence[object]) -> Self:
-        """Train some labels only, known or new ones, and leave all others as they are.
+    def add_labels(self, X: object, Y: object, labels: Sequence[object]) -> Self:
+        """Train some labels, new or known ones, and leave all others as they are, to the bit.
 
         Parameters
         ----------
@@ -200,16 +215,16 @@ class OneVsRestSVM(LabelEstimator):
         --------
         >>> X = [[1, 0], [0, 1], [1, 1]]
         >>> model = OneVsRestSVM(random_state=0).fit(X, [["cat"], ["dog"], ["cat", "dog"]])
-        >>> model.partial_labels(X, [[0], [0], [1]], ["both"]).classes_.tolist()
+        >>> model.add_labels(X, [[0], [0], [1]], ["both"]).classes_.tolist()
         ['cat', 'dog', 'both']
         """
         matrix = self._check_X(X)
         check_parameters(self, self._constraints)
-        columns = self._check_new_columns(Y, labels, matrix.shape[0])
-        blocks = self._train(matrix, columns, labels_with_samples(columns))
-        places = self._place_labels(labels)
-        self._forget(places)
-        self._take_in([block._replace(labels=places[block.labels]) for block in blocks])
+        Y_new = self._check_new_columns(Y, labels, matrix.shape[0])
+        blocks = self._train(matrix, Y_new, labels_with_samples(Y_new))
+        columns = self._place_labels(labels)
+        self._drop_labels(columns)
+        self._merge_blocks([block._replace(labels=columns[block.labels]) for block in blocks])
         return self
 
     def _train(self, matrix: CSR, Y: CSR, labels: IndexArray) -> list[Block]:
@@ -223,25 +238,25 @@ class OneVsRestSVM(LabelEstimator):
             n_jobs=self.n_jobs,
         )
 
-    def _start_anew(self) -> None:
-        """No weights, and nothing told of any label."""
-        for name, fill in _TOLD_OF_LABELS.items():
+    def _reset(self) -> None:
+        """Fitted attributes of a model without any trained label."""
+        for name, fill in _PER_LABEL_DIAGNOSTICS.items():
             dtype = self._fitted[name][0]  # type: ignore[index]
             setattr(self, name, np.full(self.classes_.size, fill, dtype=dtype))
         self._set_postings(Postings.of([], self.n_features_in_))
 
-    def _forget(self, labels: IndexArray) -> None:
-        """Nothing is told of `labels` any more; those that are new get their place."""
+    def _drop_labels(self, labels: IndexArray) -> None:
+        """Remove weights and diagnostics of `labels`; arrays grow for those that are new."""
         self._set_postings(self._postings().without(labels))
-        for name, fill in _TOLD_OF_LABELS.items():
+        for name, fill in _PER_LABEL_DIAGNOSTICS.items():
             old = getattr(self, name)
-            told = np.full(self.classes_.size, fill, dtype=old.dtype)
-            told[: old.size] = old
-            told[labels] = fill
-            setattr(self, name, told)
+            values = np.full(self.classes_.size, fill, dtype=old.dtype)
+            values[: old.size] = old
+            values[labels] = fill
+            setattr(self, name, values)
 
-    def _take_in(self, blocks: list[Block]) -> None:
-        """Add trained blocks to the weights, and what is told of their labels."""
+    def _merge_blocks(self, blocks: list[Block]) -> None:
+        """Add the weights and diagnostics of trained blocks."""
         parts = [(block.labels, block.features, block.weights) for block in blocks]
         new = Postings.of(parts, self.n_features_in_)
         old = self._postings()
@@ -250,12 +265,12 @@ class OneVsRestSVM(LabelEstimator):
             self.intercept_[block.labels] = block.intercepts
             self.objective_[block.labels] = block.values[:, 0]
             self.duality_gap_[block.labels] = block.values[:, 1]
-            self.n_iter_[block.labels] = block.n_iter
+            self.n_passes_[block.labels] = block.n_iter
             self.n_rounds_[block.labels] = block.n_rounds
             self.n_working_[block.labels] = block.n_working
-        self._say_why_it_stopped(blocks)
+        self._set_stop_reason(blocks)
 
-    def _say_why_it_stopped(self, blocks: list[Block]) -> None:
+    def _set_stop_reason(self, blocks: list[Block]) -> None:
         unsolved = sum(block.labels.size for block in blocks if not block.solved)
         unfinished = sum(block.labels.size for block in blocks if not block.enough)
         self.stop_reason_ = "tolerance met for every label"

@@ -40,11 +40,11 @@ class Postings(NamedTuple):
         order = np.argsort(features, kind="stable")
         counts = np.bincount(features, minlength=n_features)
         weights = np.empty((features.size, WIDTH), dtype=np.float32)
-        place = np.empty_like(order)
-        place[order] = np.arange(order.size)
+        position = np.empty_like(order)
+        position[order] = np.arange(order.size)
         start = 0
         for size, (_, _, block_weights) in zip(sizes, parts, strict=True):
-            weights[place[start : start + size]] = block_weights.reshape(-1, WIDTH)
+            weights[position[start : start + size]] = block_weights.reshape(-1, WIDTH)
             start += size
         indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         return cls(indptr, blocks[order], weights.ravel(), lane_labels.ravel())
@@ -66,7 +66,7 @@ class Postings(NamedTuple):
         )
 
     def without(self, labels: IndexArray) -> Self:
-        """The same without the weights of `labels`; blocks without a label are gone."""
+        """The same without the weights of `labels`; blocks that are empty then are removed."""
         gone = np.isin(self.lane_labels, labels).reshape(-1, WIDTH)
         lanes = np.where(gone, np.int32(-1), self.lane_labels.reshape(-1, WIDTH))
         weights = self.weights.reshape(-1, WIDTH).copy()

@@ -1,11 +1,11 @@
-"""Decisions for many labels by working sets: sixteen labels at a time, on threads.
+"""Linear classifiers for many labels by working sets: sixteen labels at a time, in threads.
 
-Labels are grouped so that those of a block want to look at the same rows. A block starts
-from its positives and some random rows, is solved, scores all rows, takes in those that
-come too close to its positives, and is solved again, until hardly any row does.
+Labels are grouped so that those of a block need similar samples. A block starts from its positive
+samples and some random ones, is solved, scores all samples, adds those that score too high to its
+working set, and is solved again, until hardly any sample would join.
 """
 
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import joblib
 import numpy as np
@@ -26,7 +26,7 @@ from labelwood.linear.onevsrest import _kernels as kernels
 
 
 class Settings(NamedTuple):
-    """What `OneVsRestSVM` calls by the same names."""
+    """Parameters of `OneVsRestSVM`; `bias` is the value of the constant feature, 0 for none."""
 
     bias: float
     tol: float
@@ -38,13 +38,14 @@ class Settings(NamedTuple):
     prune_below: float
 
     @classmethod
-    def of(cls, owner: object) -> Self:
+    def of(cls, owner: Any) -> Self:
         """The settings of an estimator."""
-        return settings_of(cls, owner)
+        bias = owner.intercept_scaling if owner.fit_intercept else 0.0
+        return settings_of(cls, owner, bias=bias)
 
 
 class Block(NamedTuple):
-    """The decisions of at most sixteen labels, and what is told of them.
+    """The classifiers of at most sixteen labels, and their diagnostics.
 
     `weights` holds sixteen numbers for each of `features`; `values` holds objective and
     duality gap of each label.
@@ -63,7 +64,7 @@ class Block(NamedTuple):
 
 
 class _Problem(NamedTuple):
-    """What all blocks share; `features` are the columns that X was made of."""
+    """What all blocks share; `features` are the original columns of X."""
 
     X: CSRArrays
     features: IndexArray
@@ -79,30 +80,30 @@ def label_costs(
     Y: CSR,
     owner: str = "OneVsRestSVM",
 ) -> tuple[DoubleArray, DoubleArray]:
-    """What an error on a positive and on a negative of each label costs: C/p_l and C.
+    """The cost of an error on a positive and on a negative sample of each label: C/p_l and C.
 
-    `owner` is the estimator that errors speak of.
+    `owner` is the estimator that error messages name.
     """
     cost = _checked(owner, "C", C, Y.shape[1])
-    return cost / label_chances(propensity, Y, owner), cost
+    return cost / label_propensities(propensity, Y, owner), cost
 
 
-def label_chances(
+def label_propensities(
     propensity: str | AnyArray | Propensity | None, Y: CSR, owner: str
 ) -> DoubleArray:
-    """The chance of each label to be recorded where it is true; "estimate" asks Y."""
+    """The propensity of each label: 1 for None, estimated from Y, or as given."""
     n, n_labels = Y.shape
     if propensity is None:
         return np.ones(n_labels)
     if isinstance(propensity, str):
         propensity = Propensity(np.bincount(Y.indices, minlength=n_labels), n)
-    chances = _checked(owner, "propensity", propensity, n_labels)
-    if chances.size and chances.max() > 1:
+    values = _checked(owner, "propensity", propensity, n_labels)
+    if values.size and values.max() > 1:
         raise ParameterError(
-            f"The 'propensity' parameter of {owner} must hold chances ≤ 1. "
-            f"Got {chances.max():g} instead."
+            f"The 'propensity' parameter of {owner} must hold probabilities ≤ 1. "
+            f"Got {values.max():g} instead."
         )
-    return chances
+    return values
 
 
 def _checked(
@@ -141,10 +142,11 @@ def train_labels(
     random_state: object,
     n_jobs: int | None,
 ) -> list[Block]:
-    """Decisions for the columns `labels` of Y; costs are the C of each column's two sides."""
+    """Train the columns `labels` of Y; costs are the C of positive and negative samples."""
     if labels.size == 0:
         return []
-    # Sixteen weights of a feature fill a cache line; those that are used most stay close.
+    # The sixteen weights of a feature fill a cache line; numbering features by frequency keeps
+    # the weights that are read most often close together.
     arrays, features = compact_columns(X, commonest_first=True)
     # Each thread holds the weights of a block in single and in double precision, and a few
     # numbers for each row and label.
@@ -187,13 +189,7 @@ def _train_block(
         labels,
         problem.cost_positive,
         problem.cost_negative,
-        np.float32(settings.bias),
-        settings.tol,
-        settings.max_iter,
-        settings.n_negatives,
-        settings.slack,
-        settings.violators,
-        settings.max_rounds,
+        settings,
         state.copy(),
         W,
         report,
@@ -209,7 +205,7 @@ def _require_model_memory(pilots: dict[int, Block], n_blocks: int) -> None:
     ends = [*list(pilots)[1:], n_blocks]
     spans = zip(pilots.items(), ends, strict=True)
     estimate = sum(block.weights.nbytes * (end - start) for (start, block), end in spans)
-    # All blocks are held twice while they are put together.
+    # All blocks are held twice while they are concatenated.
     require_memory(
         int(2.2 * estimate), f"a model of {n_blocks} blocks of labels", "raise prune_below"
     )

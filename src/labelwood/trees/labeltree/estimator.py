@@ -34,57 +34,60 @@ from labelwood.trees.labeltree.arrays import LabelForest, Search
 from labelwood.trees.labeltree.fitting import Outcome, add_labels, fit_trees
 from labelwood.trees.labeltree.training import Settings
 
-_ALL = -1.0  # below every score
+_NO_THRESHOLD = -1.0  # below every score
 
 
 class LabelTreeClassifier(LabelEstimator):
-    """Trees over the labels, with a linear decision for each child of a node.
+    """Trees over the labels, with a linear classifier for each child of a node.
 
-    Training and prediction visit few of the labels: for a hundred thousand labels and more.
-    For fewer, `OneVsRestSVM` is a little more accurate.
+    Training and prediction visit few of the labels: for a hundred thousand labels and more, and
+    for short texts. For fewer labels `OneVsRestSVM` is often a little more accurate.
 
     Parameters
     ----------
     n_trees : int
-        Trees over different clusters, whose scores are averaged. A second and a third one
+        Trees over different clusterings, whose scores are averaged. A second and a third one
         add little to the accuracy; each costs as much as the first.
-    max_leaf : int
-        Labels of a leaf at most.
+    max_leaf_labels : int
+        Largest number of labels of a leaf.
     branching : int
-        Children of a node at most, from 2 to 32.
+        Largest number of children of a node, from 2 to 32.
     C : float or array of shape (n_labels,)
-        Cost of an error. With unit rows the default suits TF-IDF.
+        Inverse regularization strength, as in LinearSVC. With rows of unit length the default
+        suits TF-IDF.
     loss : "squared_hinge" or "logistic"
-        Of a decision. The logistic loss is slower and wants a larger `C`.
+        Loss of a classifier. The logistic loss is slower and needs a larger `C`.
     propensity : None, "estimate", Propensity or array of shape (n_labels,)
-        Chances that a true label was recorded, as in `OneVsRestSVM`; an error on a cluster
+        Probability that a true label was recorded, as in `OneVsRestSVM`; an error on a cluster
         costs the mean over the occurrences of its labels.
     hard_negatives : bool
-        Train the labels of a leaf also against the points that the nodes above send there.
-        Without, `path_weight=1` is better.
+        Train the labels of a leaf also against the samples that the nodes above send there.
+        Without it, `path_weight=1` is better.
     n_negatives : int
-        Random points that every node sees besides its own.
+        Random samples on which every node is trained besides its own.
     tol : float
-        Largest difference of projected gradients at which a block of decisions is solved.
-    bias : float
-        Value of the constant feature whose weight is the intercept; 0 for none.
+        Largest difference of projected gradients at which a block of classifiers is solved.
+    fit_intercept : bool
+        Whether classifiers have an intercept.
+    intercept_scaling : float
+        Value of the constant feature whose (penalized) weight is the intercept, as in LinearSVC.
     normalize : bool
         Scale every row to unit length first, in `fit` and in prediction.
     max_iter : int
-        Limit of passes over the points of a node.
+        Limit of passes over the samples of a node.
     prune_below : float
         Weights of at most this size are dropped: smaller and faster models.
-    budget : int or None
-        Keep at most this many weights, the largest, of each decision.
+    max_weights : int or None
+        Keep at most this many weights, the largest, of each classifier.
     beam : int
         Nodes that prediction, and the search for hard negatives, keep at each level.
     path_weight : float
-        The say of the decisions above a leaf in the score of a label.
+        Weight of the classifiers above a leaf in the score of a label.
     calibrate : bool
-        Train a second time, on four fifths of the points, and learn from the rest how often
-        a score is right: `predict_proba` and `predict_topk(…, proba=True)` give chances.
+        Train a second time, on four fifths of the samples, and learn from the rest how often
+        a score is right: `predict_proba` and `predict_topk(…, proba=True)` give probabilities.
     random_state : int, SeedSequence, Generator or None
-        Seed of the clusters and of the order in which rows are visited.
+        Seed of the clusters and of the order in which the solver visits samples.
     n_jobs : int or None
         Threads over nodes and over rows; results do not depend on it.
 
@@ -94,13 +97,13 @@ class LabelTreeClassifier(LabelEstimator):
         Label names, or 0…n_labels−1.
     roots_, node_blocks_, is_leaf_, children_, intercepts_, block_indptr_, features_,
     entry_indptr_, lanes_, weights_ :
-        The trees in flat arrays (see `trees.labelforest.LabelForest`).
+        The trees in flat arrays (see `labelwood.trees.labeltree.arrays.LabelForest`).
     calibration_scores_, calibration_probabilities_ : arrays
-        With `calibrate`: knots of the map from scores to chances.
+        With `calibrate`: knots of the map from scores to probabilities.
     n_iter_ : int
-        Most passes that a block of decisions took.
+        Largest number of passes of a block of classifiers.
     stop_reason_ : str
-        Whether the decisions trained last met their tolerance.
+        Whether the classifiers trained last met their tolerance.
 
     Examples
     --------
@@ -114,7 +117,7 @@ class LabelTreeClassifier(LabelEstimator):
 
     _constraints: ClassVar[Constraints] = {
         "n_trees": Integer(low=1),
-        "max_leaf": Integer(low=1),
+        "max_leaf_labels": Integer(low=1),
         "branching": Integer(low=2, high=32),
         "C": (Real(above=0), Instance("ndarray")),
         "loss": OneOf("squared_hinge", "logistic"),
@@ -122,11 +125,12 @@ class LabelTreeClassifier(LabelEstimator):
         "n_negatives": Integer(low=0),
         "hard_negatives": Boolean(),
         "tol": Real(above=0),
-        "bias": Real(low=0),
+        "fit_intercept": Boolean(),
+        "intercept_scaling": Real(above=0),
         "normalize": Boolean(),
         "max_iter": Integer(low=1),
         "prune_below": Real(low=0),
-        "budget": (Integer(low=1), None),
+        "max_weights": (Integer(low=1), None),
         "beam": Integer(low=1),
         "path_weight": Real(low=0),
         "calibrate": Boolean(),
@@ -152,7 +156,7 @@ class LabelTreeClassifier(LabelEstimator):
         self,
         *,
         n_trees: int = 1,
-        max_leaf: int = 32,
+        max_leaf_labels: int = 32,
         branching: int = 16,
         C: float | DoubleArray = 1.0,
         loss: str = "squared_hinge",
@@ -160,11 +164,12 @@ class LabelTreeClassifier(LabelEstimator):
         n_negatives: int = 0,
         hard_negatives: bool = True,
         tol: float = 0.3,
-        bias: float = 1.0,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
         normalize: bool = True,
         max_iter: int = 200,
         prune_below: float = 0.02,
-        budget: int | None = None,
+        max_weights: int | None = None,
         beam: int = 10,
         path_weight: float = 0.25,
         calibrate: bool = False,
@@ -172,7 +177,7 @@ class LabelTreeClassifier(LabelEstimator):
         n_jobs: int | None = None,
     ) -> None:
         self.n_trees = n_trees
-        self.max_leaf = max_leaf
+        self.max_leaf_labels = max_leaf_labels
         self.branching = branching
         self.C = C
         self.loss = loss
@@ -180,11 +185,12 @@ class LabelTreeClassifier(LabelEstimator):
         self.n_negatives = n_negatives
         self.hard_negatives = hard_negatives
         self.tol = tol
-        self.bias = bias
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
         self.normalize = normalize
         self.max_iter = max_iter
         self.prune_below = prune_below
-        self.budget = budget
+        self.max_weights = max_weights
         self.beam = beam
         self.path_weight = path_weight
         self.calibrate = calibrate
@@ -192,7 +198,7 @@ class LabelTreeClassifier(LabelEstimator):
         self.n_jobs = n_jobs
 
     def fit(self, X: object, y: object) -> Self:
-        """Cluster the labels and train the decisions of all trees."""
+        """Cluster the labels and train the classifiers of all trees."""
         matrix, Y = self._begin_fit(X, y)
         if self.calibrate:
             self._calibrate(matrix, Y)
@@ -205,21 +211,21 @@ class LabelTreeClassifier(LabelEstimator):
             random_state=self.random_state,
             n_jobs=self.n_jobs,
         )
-        self._take(outcome)
+        self._set_forest(outcome)
         return self
 
     def add_labels(self, X: object, Y: object, labels: Sequence[object]) -> Self:
-        """Add new labels, and leave the decisions of all others as they are.
+        """Add new labels, and leave the classifiers of all others as they are.
 
-        A label joins, in each tree, the leaf that its points reach best, and is told there
-        from the other points that come by (also without `hard_negatives`). Labels that are
-        added together share their blocks of decisions. A leaf may get more labels than
-        `max_leaf`; after many, fit anew.
+        A label joins, in each tree, the leaf that its samples reach best, and is trained there
+        against the other samples that reach it (also without `hard_negatives`). Labels that are
+        added together share their blocks of classifiers. A leaf may get more labels than
+        `max_leaf_labels`; after many additions, fit again.
 
         Parameters
         ----------
         X : features of shape (n, n_features)
-            Points with and without the new labels: the latter are what they are told from.
+            Samples with and without the new labels: the latter are the negatives.
         Y : indicator of shape (n, len(labels)), or lists of names
         labels : sequence
             What the columns of Y are; none of them may be known already.
@@ -239,7 +245,7 @@ class LabelTreeClassifier(LabelEstimator):
         if known:
             raise DataError(f"{min(known)!r} is known already; only new labels can be added.")
         if not self.roots_.size and columns.nnz:
-            raise DataError("A model without a tree cannot take labels in; fit it anew.")
+            raise DataError("Labels cannot be added to a model without a tree; fit it again.")
         used = labels_with_samples(columns)
         costs = label_costs(self.C, self.propensity, columns, type(self).__name__)
         numbers = np.arange(len(labels), dtype=np.uint32) + np.uint32(self.classes_.size)
@@ -255,25 +261,25 @@ class LabelTreeClassifier(LabelEstimator):
                 random_state=self.random_state,
                 n_jobs=self.n_jobs,
             )
-            self._take(outcome)
+            self._set_forest(outcome)
         self._place_labels(labels)
         return self
 
-    def _take(self, outcome: Outcome) -> None:
+    def _set_forest(self, outcome: Outcome) -> None:
         for name, array in outcome.forest._asdict().items():
             setattr(self, f"{name}_", array)
         self.n_iter_ = outcome.n_iter
-        self.stop_reason_ = "tolerance met by every decision"
+        self.stop_reason_ = "tolerance met by every classifier"
         if outcome.n_unsolved:
             self.stop_reason_ = (
-                f"iteration limit for {outcome.n_unsolved} blocks of decisions; "
+                f"iteration limit for {outcome.n_unsolved} blocks of classifiers; "
                 f"raise max_iter (now {self.max_iter}) or tol"
             )
             warnings.warn(self.stop_reason_, ConvergenceWarning, stacklevel=3)
 
     @property
     def _threshold(self) -> float:  # type: ignore[override]
-        """The score of a label that is in doubt in one decision and certain in all others."""
+        """The score of a label with one decision at 0 and all others certain."""
         return 0.5 if self.loss == "logistic" else float(np.exp(-1.01))
 
     def _forest(self) -> LabelForest:
@@ -288,7 +294,7 @@ class LabelTreeClassifier(LabelEstimator):
         return self._forest().topk(scaled, self.classes_.size, k, self._search(), self.n_jobs)
 
     def _score(self, X: CSR, above: float | None = None) -> CSR:
-        least = _ALL if above is None else above
+        least = _NO_THRESHOLD if above is None else above
         scaled = self._scaled(X)
         return self._forest().above(scaled, self.classes_.size, least, self._search(), self.n_jobs)
 

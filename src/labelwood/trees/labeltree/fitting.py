@@ -25,7 +25,7 @@ from labelwood.trees.labeltree.training import (
 
 
 class Outcome(NamedTuple):
-    """The forest, the most passes that a block of decisions took, and how many failed."""
+    """The forest, the most passes of a block of classifiers, and how many did not converge."""
 
     forest: LabelForest
     n_iter: int
@@ -42,10 +42,10 @@ def fit_trees(
     random_state: object,
     n_jobs: int | None,
 ) -> Outcome:
-    """Trees over the columns `labels` of Y; `costs` are the C of each column's two sides.
+    """Trees over the columns `labels` of Y; `costs` are the C of positive and negative samples.
 
-    First the nodes above the leaves of all trees. The leaves are then also shown the rows
-    that these nodes would send to them in prediction, as negatives.
+    The nodes above the leaves are trained first. The leaves are then also trained on the rows
+    that these nodes would send to them in prediction, as hard negatives.
     """
     problem = NodeProblem.of(X, labels.size, settings, n_jobs)
     members = csr_arrays(sp.csr_array(Y.T))
@@ -58,7 +58,7 @@ def fit_trees(
             members,
             problem.features.size,
             labels,
-            max_leaf=settings.max_leaf,
+            max_leaf=settings.max_leaf_labels,
             branching=settings.branching,
             seed=of_clusters,
             n_jobs=n_jobs,
@@ -118,29 +118,29 @@ def add_labels(
     random_state: object,
     n_jobs: int | None,
 ) -> Outcome:
-    """Decisions for the columns `columns` of Y, which become the labels `labels`.
+    """Classifiers for the columns `columns` of Y, which become the labels `labels`.
 
-    In each tree a label goes to the leaf that its points reach best, and is trained there
-    against the other rows of X which come by.
+    In each tree a label goes to the leaf that its samples reach best, and is trained there
+    against the other rows of X that reach it.
     """
     size = sum(array.nbytes for array in forest)
-    require_memory(size, "a copy of the model", "fit it anew with these labels")
+    require_memory(size, "a copy of the model", "fit it again with these labels")
     problem = NodeProblem.of(X, 0, settings, n_jobs)
-    points = sp.csr_array(Y.T)
+    members = sp.csr_array(Y.T)
     n_iter, n_unsolved = 0, 0
     for root, seed in zip(
         forest.roots, seed_sequence(random_state).spawn(forest.roots.size), strict=True
     ):
         visits = _leaf_visits(forest, int(root), X, settings, n_jobs)
-        homes = np.asarray(sp.csr_array(points[columns] @ visits.T).argmax(axis=1)).ravel()
+        homes = np.asarray(sp.csr_array(members[columns] @ visits.T).argmax(axis=1)).ravel()
         order = np.argsort(homes, kind="stable")
         leaves, counts = np.unique(homes, return_counts=True)
         firsts = np.append(0, np.cumsum(counts)).astype(np.int64)
         chosen = columns[order]
         level = Level(
-            csr_arrays(sp.csr_array(_sums(points[chosen], firsts) + visits[leaves])),
+            csr_arrays(sp.csr_array(_sums(members[chosen], firsts) + visits[leaves])),
             firsts,
-            csr_arrays(points),
+            csr_arrays(members),
             chosen,
             costs[0][chosen],
             costs[1][chosen],

@@ -1,6 +1,6 @@
-"""Training the nodes of label trees: level by level, in batches, on threads."""
+"""Training the nodes of label trees: level by level, in batches, in threads."""
 
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import joblib
 import numpy as np
@@ -17,14 +17,15 @@ from labelwood.linear.l2svm import row_norms
 from labelwood.trees.labeltree import _training_kernels as kernels
 from labelwood.trees.labeltree.clustering import TERMS, LabelClusters, rows_of_nodes
 
-_LEAST_WORK = 20_000  # rows × blocks of a batch: less would be lost in scratch space
+# Rows × blocks of a batch, at least: allocating the workspace would dominate smaller batches.
+_LEAST_WORK = 20_000
 
 
 class Settings(NamedTuple):
-    """What `LabelTreeClassifier` calls by the same names; a `budget` of 0 is none."""
+    """Parameters of `LabelTreeClassifier`; a `bias` or `max_weights` of 0 is none."""
 
     n_trees: int
-    max_leaf: int
+    max_leaf_labels: int
     branching: int
     loss: str
     hard_negatives: bool
@@ -33,13 +34,14 @@ class Settings(NamedTuple):
     bias: float
     max_iter: int
     prune_below: float
-    budget: int
+    max_weights: int
     beam: int
 
     @classmethod
-    def of(cls, owner: object) -> Self:
+    def of(cls, owner: Any) -> Self:
         """The settings of an estimator."""
-        return settings_of(cls, owner)
+        bias = owner.intercept_scaling if owner.fit_intercept else 0.0
+        return settings_of(cls, owner, bias=bias)
 
     @property
     def logistic(self) -> bool:
@@ -98,7 +100,7 @@ class Trained(NamedTuple):
 
 
 class NodeProblem(NamedTuple):
-    """The rows of all nodes; `features` are the columns that X was made of."""
+    """The rows of all nodes; `features` are the original columns of X."""
 
     X: CSRArrays
     features: IndexArray
@@ -106,11 +108,11 @@ class NodeProblem(NamedTuple):
 
     @classmethod
     def of(cls, X: CSR, n_labels: int, settings: Settings, n_jobs: int | None) -> Self:
-        """Check that there is room to train, and number the features anew."""
+        """Check that the memory suffices, and renumber the features by frequency."""
         arrays, features = compact_columns(X, commonest_first=True)
         n_threads = joblib.effective_n_jobs(n_jobs)
-        # At the root a thread holds the rows once more, and sixteen numbers, or more of
-        # them, for each row and feature.
+        # At the root a thread holds a copy of the rows, and sixteen or more numbers for each
+        # row and feature.
         per_thread = 8 * X.nnz + 4 * WIDTH * (3 * X.shape[0] + features.size)
         needed = 8 * X.nnz + n_threads * per_thread + 16 * TERMS * n_labels
         require_memory(needed, f"training on {n_threads} threads", "lower n_jobs")
@@ -168,7 +170,7 @@ def train_levels(
     """The trained batches of each level, in the order of its nodes."""
     batches = [_batches(level) for level in levels]
     flat = [batch for level in batches for batch in level]
-    # The largest first, so that no thread is left alone with one at the end.
+    # The largest batches first, so that no thread ends long after the others.
     order = sorted(range(len(flat)), key=lambda number: -flat[number].work)
 
     def train(number: int) -> Trained:
@@ -199,7 +201,7 @@ def _train_batch(problem: NodeProblem, batch: Batch, settings: Settings) -> Trai
             settings.max_iter,
             settings.n_negatives,
             settings.prune_below,
-            settings.budget,
+            settings.max_weights,
         )
     )
 
@@ -223,5 +225,5 @@ def _require_model_memory(pilots: dict[int, Trained], flat: list[Batch], order: 
         work = sum(flat[other].work for other in order[2**i - 1 : ends[i]])
         estimate += part.model_bytes * work / max(flat[number].work, 1)
     require_memory(
-        int(1.2 * estimate), "a model of so many labels", "raise prune_below or set a budget"
+        int(1.2 * estimate), "a model of so many labels", "raise prune_below or set max_weights"
     )
