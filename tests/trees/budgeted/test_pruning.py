@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -5,10 +7,10 @@ from sklearn.base import clone
 from labelwood.core.sparse import as_csr
 from labelwood.studies._study import Options
 from labelwood.studies.sbt._binary import error, read_splits
-from labelwood.trees.budgeted.arrays import FlatTrees
+from labelwood.trees.budgeted.arrays import FlatTrees, Node
 from labelwood.trees.budgeted.decisions import Samples, draw_folds
 from labelwood.trees.budgeted.estimator import BudgetedTreeClassifier
-from labelwood.trees.budgeted.pruning import LADDER, N_PARTS, choose, parts_of
+from labelwood.trees.budgeted.pruning import LADDER, N_PARTS, choose, parts_of, settle
 
 
 @pytest.mark.parametrize("n_folds", [2, 5])
@@ -132,3 +134,23 @@ def test_weak_decisions_that_help_together_are_kept(shared_data):
             gains += model.min_gains_.tolist()
     assert min(gains) < 1
     assert np.mean(errors[None]) < np.mean(errors[1.0]) - 1
+
+
+@pytest.mark.parametrize(("margin", "stays"), [(1.001, True), (0.999, False)])
+@pytest.mark.parametrize("by", ["features", "leaves"])
+def test_a_decision_stays_when_it_gains_what_its_choices_explain(by, margin, stays):
+    """Exactly at √(2 e k ln(d + 1)) by the first count, or √(e × leaves / 2) by the second."""
+    n, d, k, min_gain = 1000, 99, 3, 0.5
+    samples = Samples(as_csr(np.ones((n, d))), np.ones(n), np.ones(n), np.arange(n) % 2, 2)
+    rows, ones, two = np.arange(n), np.ones(n), np.zeros(2)
+    node, left, right = (Node(0, 0, rows, ones, two, two) for _ in range(3))
+    e = 400.0
+    least = {"features": np.sqrt(2 * e * k * np.log(d + 1)), "leaves": np.sqrt(e * 2 / 2)}[by]
+    gain = margin * min_gain * least
+    below = np.array([e - gain, e] if by == "features" else [e - 1e-6, e - gain])
+    node.leaf_errors = np.array([e, e])
+    left.leaf_errors = right.leaf_errors = below / 2
+    node.decision = SimpleNamespace(features=np.arange(k))
+    node.positive, node.negative = left, right
+    settle([node, left, right], [samples], [min_gain])
+    assert (node.n_leaves == 2) == stays

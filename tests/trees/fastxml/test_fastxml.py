@@ -9,11 +9,12 @@ from labelwood import load_dataset, metrics
 from labelwood.core import memory
 from labelwood.core._kernels import next_uint64
 from labelwood.core.random import kernel_states
-from labelwood.core.sparse import unit_rows
+from labelwood.core.sparse import as_csr, csr_arrays, unit_rows
 from labelwood.errors import DataError, LabelwoodWarning, ParameterError
 from labelwood.trees.fastxml._partition_kernels import assign_sides, gather_labels, sort_keys
 from labelwood.trees.fastxml.arrays import Forest
 from labelwood.trees.fastxml.estimator import FastXMLClassifier
+from labelwood.trees.fastxml.growth import _samples
 
 ARRAYS = [f"{name}_" for name in Forest._fields]
 
@@ -430,3 +431,15 @@ def test_bibtex_is_tagged_as_well_as_by_the_authors(shared_data):
     assert at_3 >= 0.3886 - 0.005
     assert at_5 >= 0.2883 - 0.005
     assert 8 <= model.path_length_.mean() <= 12
+
+
+def test_gains_are_weights_over_the_best_dcg_that_so_many_labels_can_have():
+    Y = sp.csr_array(np.array([[1, 1, 1], [0, 1, 0], [0, 0, 0], [1, 0, 1]], dtype=np.float32))
+    weights = np.array([1, 2, 4, 8, 16, 32], dtype=np.float32)
+    X = csr_arrays(as_csr(np.eye(4)))
+    samples = _samples(X, Y, weights)
+    discount = [1.0, 1 / np.log2(3), 0.5]  # 1/log2(2 + rank), ranks from 0
+    best = {1: discount[0], 2: sum(discount[:2]), 3: sum(discount)}
+    expected = [1 / best[3], 2 / best[3], 4 / best[3], 8 / best[1], 16 / best[2], 32 / best[2]]
+    np.testing.assert_allclose(samples.gains, expected, rtol=1e-6)
+    np.testing.assert_allclose(samples.discounts[:3], discount, rtol=1e-6)

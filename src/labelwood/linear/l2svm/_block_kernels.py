@@ -138,7 +138,7 @@ def rebuild_weights(
     alpha: FloatArray,
     W: FloatArray,
 ) -> None:
-    """W = Σ α_i s_i x_i anew, as many small steps leave rounding errors behind.
+    """W = Σ α_i s_i x_i recomputed, because many small steps leave rounding errors behind.
 
     In double precision: unlike the steps of the solver, the terms of the sum can be far
     larger than the sum.

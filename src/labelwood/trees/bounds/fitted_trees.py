@@ -192,15 +192,17 @@ def perceptron_leaves(
     weights, intercepts = model.weights_.mean(axis=0), model.intercepts_.mean(axis=0)
     shape = (model.right_.size, X.shape[1])
     functions = make_csr(model.indptr_, model.features_, weights, shape)
-    squares = row_squares(X)
+    reads = make_csr(model.indptr_, model.features_, np.ones_like(weights), shape)
     leaves = []
     for leaf in np.flatnonzero(model.right_ < 0).tolist():
         samples = np.flatnonzero(reached == leaf)
         path = path_to(model.right_, leaf)
-        of_path = functions[path.nodes]
-        scores = (of_path @ X[samples].T).toarray() + intercepts[path.nodes, None]
+        of_path, rows = functions[path.nodes], X[samples]
+        scores = (of_path @ rows.T).toarray() + intercepts[path.nodes, None]
         scores *= path.sides[:, None]
         scores[-1:, wrong[samples]] *= -1
         norms = np.sqrt(row_squares(of_path) + intercepts[path.nodes] ** 2)
-        leaves.append(Leaf(scores, norms, float((squares[samples] + 1).sum())))
+        squares = rows.multiply(rows).sum(axis=0, dtype=np.float64)  # of each column
+        traces = reads[path.nodes] @ squares + samples.size
+        leaves.append(Leaf(scores, norms, traces))
     return leaves

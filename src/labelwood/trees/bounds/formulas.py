@@ -16,13 +16,14 @@ class Leaf(NamedTuple):
     """A leaf of a perceptron tree and the samples that reach it.
 
     `scores` has a row for each decision on the way and a column for each sample: w·x + b, times −1
-    where the right answer is negative. `norms` are the lengths of the vectors (w, b), and
-    `trace` is the sum over the samples of ‖x‖² + 1.
+    where the right answer is negative. `norms` are the lengths of the vectors (w, b), and `traces`
+    has for each decision the sum over the samples of ‖x‖² + 1, with x restricted to the features
+    that the decision reads: it is a function of these alone.
     """
 
     scores: DoubleArray
     norms: DoubleArray
-    trace: float
+    traces: DoubleArray
 
 
 def perceptron_tree_terms(
@@ -36,7 +37,7 @@ def perceptron_tree_terms(
 
     Examples
     --------
-    >>> leaf = Leaf(np.array([[2.0, 0.5]]), np.array([3.0]), 4.0)
+    >>> leaf = Leaf(np.array([[2.0, 0.5]]), np.array([3.0]), np.array([4.0]))
     >>> terms = perceptron_tree_terms([leaf, leaf], 4, 1, 0.1, 0.05, 1.0)
     >>> {name: round(value, 2) for name, value in terms.items()}
     {'slack': 0.5, 'capacity': 24.0, 'complexity': 0.5, 'confidence': 13.15}
@@ -46,7 +47,7 @@ def perceptron_tree_terms(
         n_samples = leaf.scores.shape[1]
         if n_samples:
             slack += float(np.maximum(0, 1 - leaf.scores).sum()) / n_samples
-            capacity += 4 / n_samples * float(leaf.norms.sum()) * leaf.trace**0.5
+            capacity += 4 / n_samples * float(leaf.norms @ np.sqrt(leaf.traces))
     tail = np.sqrt(np.log(6 / delta) / (2 * n))
     return {
         "slack": slack,

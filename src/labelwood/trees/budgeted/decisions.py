@@ -70,12 +70,12 @@ class Samples(NamedTuple):
         return float(self.weights[rows][(scores > 0) != (self.signs[rows] > 0)].sum())
 
     def variance(self, rows: PointerArray, errors: AnyArray) -> AnyArray:
-        """Of errors of this weight among the rows, if each is made by probability."""
+        """Variance of a total error of this weight among the rows, if errors are independent."""
         weights = self.weights[rows]
         return errors * np.square(weights).sum() / weights.sum()
 
 
-class Place(NamedTuple):
+class OpenNode(NamedTuple):
     """A node to be split: its samples, and the weight of those that are wrong if it is a leaf."""
 
     samples: Samples
@@ -147,7 +147,7 @@ def draw_folds(codes: PointerArray, n_folds: int, random_state: object) -> Point
 
 
 def find_splits(
-    places: list[Place], growth: Growth, n_jobs: int | None, description: str
+    places: list[OpenNode], growth: Growth, n_jobs: int | None, description: str
 ) -> tuple[list[Split], Effort]:
     """The split of each place, which may not separate its samples, and what that took."""
     splits, effort = _linear_splits(places, growth, n_jobs, description)
@@ -162,7 +162,7 @@ def find_splits(
 
 
 def _linear_splits(
-    places: list[Place], growth: Growth, n_jobs: int | None, description: str
+    places: list[OpenNode], growth: Growth, n_jobs: int | None, description: str
 ) -> tuple[list[Split], Effort]:
     """Each place's linear decision, with scores by the problem of all folds and by each alone."""
     work = [(place, fold) for place in places for fold in (_ALL, *place.folds)]
@@ -183,7 +183,7 @@ def _linear_splits(
     return splits, effort
 
 
-def _solve(place: Place, fold: int, growth: Growth) -> _Solved:
+def _solve(place: OpenNode, fold: int, growth: Growth) -> _Solved:
     """Classifiers of all folds on features that they share, or that of one on its own ones."""
     samples, rows = place.samples, place.rows
     folds = samples.folds[rows]
@@ -213,13 +213,13 @@ def _scores(X: CSR, rows: PointerArray, decision: Decision) -> DoubleArray:
     return decide(part, decision.features, decision.coef, decision.intercepts)
 
 
-def _weak(place: Place, linear: Split) -> bool:
+def _weak(place: OpenNode, linear: Split) -> bool:
     """Whether the errors that a decision saves may be saved by probability."""
     gain = place.errors - place.samples.wrong(place.rows, linear.held_out)
     return bool(gain < 2 * np.sqrt(place.samples.variance(place.rows, place.errors)))
 
 
-def _second_order(place: Place) -> Split | None:
+def _second_order(place: OpenNode) -> Split | None:
     """A split at the mean of one of two features that decide together."""
     samples, rows = place.samples, place.rows
     X = samples.X if rows.size == samples.X.shape[0] else samples.X[rows]

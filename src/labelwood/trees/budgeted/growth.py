@@ -19,7 +19,7 @@ from labelwood.trees.budgeted.decisions import (
     LINEAR,
     Effort,
     Growth,
-    Place,
+    OpenNode,
     Samples,
     Split,
     find_splits,
@@ -109,7 +109,7 @@ def _grow(
         for node in level:
             node.reason = _no_split(node, growth)
         still = [node for node in level if not node.reason]
-        places = [Place(trees[node.tree], node.rows, node.leaf_errors[1]) for node in still]
+        places = [OpenNode(trees[node.tree], node.rows, node.leaf_errors[1]) for node in still]
         description = f"{what}decisions at depth {level[0].depth}"
         splits, effort = find_splits(places, growth, n_jobs, description)
         total = total.and_of(effort)

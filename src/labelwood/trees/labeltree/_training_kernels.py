@@ -47,7 +47,7 @@ def _node_rows(
 def _gather(
     X: CSRArrays, rows: IndexArray, number: IndexArray, features: IndexArray
 ) -> tuple[CSRArrays, int]:
-    """The rows with features numbered anew; `features` gets what the numbers stand for.
+    """The rows with features renumbered; `features` gets what the numbers stand for.
 
     `number` must be zero, and is zero again afterwards.
     """
