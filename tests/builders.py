@@ -1,7 +1,14 @@
 """Small data for tests, made in one place."""
 
+import inspect
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+
+import labelwood
+from labelwood.core.estimator import LabelEstimator
 
 
 def random_csr(n: int, d: int, density: float = 0.1, seed: int = 0) -> sp.csr_array:
@@ -25,3 +32,71 @@ def separable(n: int, n_labels: int, seed: int = 0) -> tuple[sp.csr_array, sp.cs
     Y = random_labels(n, n_labels, seed=seed)
     X = sp.hstack([Y, random_csr(n, n_labels, seed=seed + 1)], format="csr")
     return sp.csr_array(X, dtype=np.float32), Y
+
+
+TEXTS = ["a cat on a mat", "a dog in a fog", "the cat and the dog", "a cat in a fog"] * 5
+LABELS = [["cat"], ["dog"], ["cat", "dog"], ["cat"]] * 5
+
+
+def public_estimators() -> list[type]:
+    """All public classes with a `fit`, which the contract tests go through."""
+    public = [getattr(labelwood, name) for name in labelwood._HOME]
+    return [one for one in public if isinstance(one, type) and hasattr(one, "fit")]
+
+
+def small(kind: type) -> Any:
+    """An unfitted instance that fits in a moment, seeded where it takes a seed."""
+    required = {"budget": 3} if "budget" in kind._constraints and needs(kind, "budget") else {}
+    model = kind(**required)
+    quick = {"random_state": 0, "n_trees": 5, "n_jobs": 1, "n_init": 1}
+    known = model.get_params(deep=False)
+    return model.set_params(**{name: quick[name] for name in quick if name in known})
+
+
+def needs(kind: type, name: str) -> bool:
+    """Whether the parameter has no default."""
+    return inspect.signature(kind).parameters[name].default is inspect.Parameter.empty
+
+
+def problem_for(kind: type, n: int = 60, d: int = 12, seed: int = 0) -> tuple[Any, ...]:
+    """What the `fit` of a public estimator takes: features and targets, texts or sequences."""
+    X, Y = separable(n, d // 2, seed=seed)
+    if issubclass(kind, labelwood.Tagger):
+        return (labelwood.Dataset.from_lists(TEXTS, LABELS),)
+    if issubclass(kind, labelwood.TextVectorizer):
+        return (TEXTS,)
+    if issubclass(kind, LabelEstimator):
+        return X, Y
+    if issubclass(kind, RegressorMixin):
+        return X, X.toarray() @ np.linspace(-1, 1, d)
+    if issubclass(kind, ClassifierMixin):
+        return X, np.where(X.toarray()[:, 0] + X.toarray()[:, d - 1] > 0.4, "yes", "no")
+    return (X.toarray() + np.random.default_rng(seed).normal(size=(n, d)),)
+
+
+def answers(model: Any, X: Any) -> list[bytes]:
+    """All that a fitted estimator says about `X`, as bytes."""
+    if isinstance(model, labelwood.TextVectorizer):
+        results = [model.transform(X)]
+    elif hasattr(model, "predict_topk"):
+        top = model.predict_topk(X, 3)
+        results = [top.labels, top.scores]
+    else:
+        results = [model.predict(X)]
+    plain = [one.toarray() if sp.issparse(one) else np.asarray(one) for one in results]
+    return [one.tobytes() for one in plain]
+
+
+def state(value: Any) -> Any:
+    """All attributes of a fitted estimator, comparable byte by byte."""
+    if sp.issparse(value):
+        return [state(part) for part in (value.indptr, value.indices, value.data)]
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, value.tobytes()
+    if isinstance(value, (list, tuple)):
+        return [state(one) for one in value]
+    if isinstance(value, dict):
+        return {key: state(one) for key, one in value.items()}
+    if isinstance(value, BaseEstimator):
+        return type(value).__name__, state(vars(value))
+    return value

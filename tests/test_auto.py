@@ -1,10 +1,12 @@
+import json
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from labelwood import LabelTreeClassifier, OneVsRestSVM, synthetic
 from labelwood import auto as choice
-from labelwood.auto import Cost, choose_learner, expected_costs
+from labelwood.auto import Choice, Cost, choose_learner, expected_costs
 
 
 def problem(n, n_labels, per_row=10, d=1000):
@@ -64,20 +66,25 @@ def test_the_tree_is_taken_where_one_vs_rest_does_not_fit(monkeypatch):
     assert "memory" in chosen.reason
 
 
-def test_it_says_what_each_costs_and_what_it_takes():
-    told = str(choose_learner(*problem(5_000, 500))).splitlines()
-    assert [line.split(":")[0] for line in told] == [
-        "expected of OneVsRestSVM",
-        "expected of LabelTreeClassifier",
-        "taking OneVsRestSVM",
-    ]
+def test_the_table_shows_what_each_costs_and_which_is_selected():
+    lines = str(choose_learner(*problem(5_000, 500), n_jobs=1)).splitlines()
+    assert lines[0].split() == ["learner", "time", "memory"]
+    assert [line.split()[0] for line in lines[1:]] == ["OneVsRestSVM", "LabelTreeClassifier"]
+    assert lines[1].endswith("<- selected: more accurate, in under 10 min")
+
+
+def test_a_choice_survives_json():
+    choice = choose_learner(*problem(50, 5), n_jobs=1)
+    assert Choice.from_dict(json.loads(json.dumps(choice.to_dict()))) == choice
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"), [(0.2, "a second"), (42, "42 s"), (600, "10 min"), (9000, "2.5 h")]
+    ("seconds", "shown"), [(0.2, "~1 s"), (42, "~42 s"), (600, "~10 min"), (9000, "~2.5 h")]
 )
-def test_durations_are_told_in_a_fitting_unit(seconds, said):
-    assert f"about {said}, 1.5 GB" == str(Cost(seconds, 3 * 2**29))
+def test_durations_are_shown_in_a_fitting_unit(seconds, shown):
+    assert Cost(seconds, 3 * 2**29).time == shown
+    assert Cost(seconds, 3 * 2**29).memory == "1.5 GB"
+    assert Cost(seconds, 72 * 2**20).memory == "72 MB"
 
 
 def test_calibration_takes_longer():

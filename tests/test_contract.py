@@ -1,5 +1,6 @@
 """Every public estimator goes through the same checks."""
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -18,6 +19,8 @@ from labelwood.errors import DataError, ParameterError
 
 PUBLIC = [getattr(labelwood, name) for name in labelwood._HOME]
 ESTIMATORS = [one for one in PUBLIC if isinstance(one, type) and issubclass(one, LabelEstimator)]
+
+ROWS_TIMES = 20  # 4,800 rows: more than a block of every estimator
 
 # Checks of scikit-learn that no multi-label estimator here passes, each with its reason.
 EXCEPTIONS = {
@@ -57,12 +60,48 @@ def test_it_keeps_scikit_learns_contract(estimator):
     assert not needless, "these exceptions can go"
 
 
-def test_it_is_the_same_for_every_number_of_threads(estimator):
-    X, Y = separable(120, 20)
+@contextlib.contextmanager
+def counted_tasks(monkeypatch):
+    """How many tasks each call of joblib gets in the block."""
+    counts = []
+
+    class Counting(joblib.Parallel):
+        def __call__(self, tasks):
+            listed = list(tasks)
+            counts.append(len(listed))
+            return super().__call__(listed)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(joblib, "Parallel", Counting)
+        patch.setattr("labelwood.reranking.tail._CELLS", 2**12)  # blocks of 50,000 rows otherwise
+        yield counts
+
+
+# Estimators whose prediction is not shared out, each with its reason.
+IN_ONE_PIECE = {
+    "KernelBoostingClassifier": "a product of dense matrices, which BLAS shares out itself",
+    "KernelRidgeClassifier": "a product of dense matrices, which BLAS shares out itself",
+    "RuleTreeClassifier": "one walk down one tree takes less time than a thread to start",
+}
+
+
+def assert_shared_out(model, counts):
+    """A test of threads or processes says nothing if there was one task only."""
+    if "n_jobs" in model.get_params() and type(model).__name__ not in IN_ONE_PIECE:
+        assert max(counts, default=0) > 1, "no work was shared out: more rows are needed"
+
+
+def test_it_is_the_same_for_every_number_of_threads(estimator, monkeypatch):
+    X, Y = separable(240, 20)
     one = with_jobs(clone(estimator), 1).fit(X, Y)
     two = with_jobs(clone(estimator), 2).fit(X, Y)
     assert fitted_bytes(one) == fitted_bytes(two)
-    assert one.predict_topk(X).scores.tobytes() == two.predict_topk(X).scores.tobytes()
+    many = sp.vstack([X] * ROWS_TIMES, format="csr")
+    with counted_tasks(monkeypatch) as counts:
+        answers = [model.predict_topk(many) for model in (one, two)]
+    assert_shared_out(two, counts)
+    assert answers[0].scores.tobytes() == answers[1].scores.tobytes()
+    assert answers[0].labels.tobytes() == answers[1].labels.tobytes()
 
 
 @pytest.mark.parametrize(
@@ -125,13 +164,18 @@ def test_no_points_at_all_are_refused(estimator):
         model.predict_topk(X[:0])
 
 
-def test_it_gives_the_same_in_other_processes(estimator):
-    X, Y = separable(600, 5)
+def test_it_gives_the_same_in_other_processes(estimator, monkeypatch):
+    X, Y = separable(240, 5)
     model = with_jobs(clone(estimator), 1).fit(X, Y)
-    here = model.predict_topk(X, 2)
+    many = sp.vstack([X] * ROWS_TIMES, format="csr")
+    here = model.predict_topk(many, 2)
     with_jobs(model, 2)
-    with joblib.parallel_config(backend="loky", n_jobs=2):
-        there = model.predict_topk(X, 2)
+    with (
+        counted_tasks(monkeypatch) as counts,
+        joblib.parallel_config(backend="loky", n_jobs=2),
+    ):
+        there = model.predict_topk(many, 2)
+    assert_shared_out(model, counts)
     np.testing.assert_array_equal(there.labels, here.labels)
     np.testing.assert_array_equal(there.scores, here.scores)
 

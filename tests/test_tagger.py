@@ -7,7 +7,8 @@ import scipy.sparse as sp
 import labelwood
 from builders import separable
 from labelwood import Dataset, OneVsRestSVM, Tagger, Taxonomy, TextVectorizer
-from labelwood.errors import DataError, LabelwoodWarning
+from labelwood.core.labels import lists_to_indicator
+from labelwood.errors import DataError, LabelwoodWarning, ParameterError
 from labelwood.metrics import propensity
 
 TEXTS = ["a cat on a mat", "a dog in a fog", "the cat and the dog", "an owl", "owl and cat"] * 3
@@ -60,7 +61,7 @@ def test_the_same_data_have_the_same_hash_and_other_data_another(tagger):
 
 
 def test_labels_are_matched_by_name_and_unseen_ones_are_missed(tagger):
-    test = Dataset.from_lists(["a cat", "an emu"], [["cat"], ["emu"]])
+    test = Dataset.from_lists(["a cat", "an emu on a mat"], [["cat"], ["emu"]])
     with pytest.warns(LabelwoodWarning, match=r"1 of 2 labels were never seen .*'emu'"):
         evaluation = tagger.evaluate(test, ks=(1,))
     assert evaluation["P@1"] == 0.5
@@ -69,7 +70,7 @@ def test_labels_are_matched_by_name_and_unseen_ones_are_missed(tagger):
 
 def test_data_that_share_no_label_with_the_model_are_refused(tagger):
     with pytest.raises(DataError, match=r"knows none of the labels of the data \('emu', …\)"):
-        tagger.evaluate(Dataset.from_lists(["an emu"], [["emu"]]))
+        tagger.evaluate(Dataset.from_lists(["an emu on a mat"], [["emu"]]))
 
 
 def test_numbered_labels_are_the_models_when_there_are_as_many():
@@ -123,13 +124,15 @@ def test_features_are_matched_by_name():
         feature_names=[*(names[i] for i in order), "unknown word"],
     )
     expected = tagger.predict_topk(Dataset(X, Y), 3)
-    np.testing.assert_allclose(tagger.predict_topk(shuffled, 3).scores, expected.scores, rtol=1e-6)
+    with pytest.warns(LabelwoodWarning, match="0 of 6 features .* 1 of 7 in the data are unknown"):
+        found = tagger.predict_topk(shuffled, 3)
+    np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-6)
 
 
 def test_data_that_share_no_feature_with_the_model_are_refused():
     tagger, X, Y = feature_tagger(feature_names=[f"word {i}" for i in range(6)])
     strange = Dataset(X, Y, feature_names=[f"other {i}" for i in range(6)])
-    with pytest.raises(DataError, match=r"knows none of the features of the data \('other 0', …\)"):
+    with pytest.raises(DataError, match=r"knows 0 of the 6 features of the data \(not 'other 0'"):
         tagger.predict(strange)
 
 
@@ -156,5 +159,130 @@ def test_without_an_estimator_it_takes_what_suits(tmp_path):
     data = Dataset.from_lists(TEXTS, LABELS)
     tagger = Tagger(vectorizer=TextVectorizer(min_df=1)).fit(data)
     assert type(tagger.estimator_) is OneVsRestSVM
+    assert tagger.choice_.learner == "OneVsRestSVM"
     labelwood.save(tagger, tmp_path / "model")
     assert labelwood.load(tmp_path / "model").predict(["an owl"]) == [["owl"]]
+
+
+def test_a_given_estimator_is_no_choice(tagger):
+    assert tagger.choice_ is None
+
+
+def test_a_choice_between_two_keeps_their_parameters_through_saving_and_refitting(tmp_path):
+    data = Dataset.from_lists(TEXTS, LABELS)
+    pair = (
+        OneVsRestSVM(C=0.25, calibrate=True, random_state=3),
+        labelwood.LabelTreeClassifier(C=0.25, calibrate=True, random_state=3),
+    )
+    tagger = Tagger(pair, TextVectorizer(min_df=1)).fit(data)
+    labelwood.save(tagger, tmp_path / "model")
+    loaded = labelwood.load(tmp_path / "model")
+    assert loaded.choice_ == tagger.choice_
+    refitted = loaded.fit(data)
+    assert (refitted.estimator_.C, refitted.estimator_.calibrate) == (0.25, True)
+    ours, theirs = (one.predict_topk(TEXTS, 2, proba=True) for one in (tagger, refitted))
+    np.testing.assert_array_equal(ours.scores, theirs.scores)
+
+
+@pytest.mark.parametrize(
+    "given", ["fast", (OneVsRestSVM(),), (OneVsRestSVM(), OneVsRestSVM()), ()], ids=repr
+)
+def test_estimators_between_which_it_cannot_choose_are_refused(given):
+    with pytest.raises(ParameterError, match=r"must be 'auto', an estimator, or a tuple of one"):
+        Tagger(given, TextVectorizer(min_df=1)).fit(Dataset.from_lists(TEXTS, LABELS))
+
+
+class Table(dict):
+    """Iterates over the names of its columns, as a data frame does."""
+
+    shape = (15, 1)
+
+
+@pytest.mark.parametrize("data", [Table(text=TEXTS), {"text": "a cat"}, np.array([["a", "b"]])])
+def test_a_table_is_not_taken_for_a_list_of_texts(tagger, data):
+    with pytest.raises(DataError, match=r"A list of texts is expected. Got a .*\['text'\]"):
+        tagger.predict_topk(data)
+    with pytest.raises(DataError, match=r"A list of texts is expected. Got a .*\['text'\]"):
+        Dataset.from_lists(data, LABELS)
+
+
+def test_one_text_is_not_taken_for_a_list_of_texts(tagger):
+    with pytest.raises(DataError, match="put it in a list"):
+        tagger.predict_topk("a cat")
+    with pytest.raises(DataError, match=r"A list of texts is expected\. Got int"):
+        tagger.predict_topk(7)
+    with pytest.raises(DataError, match=r"Text 1 must be a str\. Got NoneType"):
+        tagger.predict_topk(["a cat", None])
+
+
+def test_arrays_of_texts_are_lists_of_texts(tagger):
+    for texts in (np.array(TEXTS), np.array(TEXTS, dtype=object), tuple(TEXTS)):
+        assert tagger.predict_topk(texts, 1).names() == tagger.predict_topk(TEXTS, 1).names()
+
+
+def test_what_is_no_data_set_is_not_learned_from():
+    with pytest.raises(DataError, match=r"fit takes a Dataset. Got list; Dataset.from_lists"):
+        Tagger(OneVsRestSVM()).fit(TEXTS)
+
+
+def test_a_text_of_unknown_words_is_flagged_and_gets_the_frequencies_of_training():
+    data = Dataset.from_lists(TEXTS, LABELS)
+    model = OneVsRestSVM(calibrate=True, random_state=0)
+    tagger = Tagger(model, TextVectorizer(min_df=1)).fit(data)
+    texts = ["an owl", "xyzzy plugh", ""]
+    with pytest.warns(LabelwoodWarning, match="2 of 3 texts have no known feature"):
+        top = tagger.predict_topk(texts, 3, proba=True)
+    assert tagger.without_evidence(texts).tolist() == [False, True, True]
+    base_rates = [("cat", 9 / 15), ("dog", 6 / 15), ("owl", 6 / 15)]
+    for row in (1, 2):
+        assert top.names()[row] == [name for name, _ in base_rates]
+        np.testing.assert_allclose(top.scores[row], [rate for _, rate in base_rates], rtol=1e-6)
+    assert top.names()[0][0] == "owl"
+
+
+def test_missing_features_are_counted():
+    names = [f"word {i}" for i in range(6)]
+    tagger, X, Y = feature_tagger(feature_names=names)
+    part = Dataset(X[:, :4], Y, feature_names=names[:4])
+    with pytest.warns(LabelwoodWarning, match=r"2 of 6 features of the model .*'word 4'.* as 0"):
+        tagger.predict(part)
+
+
+def test_data_of_which_most_features_are_unknown_are_refused():
+    names = [f"word {i}" for i in range(6)]
+    tagger, X, Y = feature_tagger(feature_names=names)
+    strange = Dataset(X, Y, feature_names=["word 1", "word 2", "a", "b", "c", "d"])
+    with pytest.raises(DataError, match=r"knows 2 of the 6 features .*'a'.* fewer than 50%"):
+        tagger.predict(strange)
+
+
+@pytest.mark.parametrize("by_learner", [True, False])
+def test_the_truth_is_closed_as_the_labels_of_training_were(tmp_path, by_learner):
+    taxonomy = Taxonomy.from_edges([("pet", "cat"), ("pet", "dog"), ("bird", "owl")])
+    names = list(taxonomy.names)
+    Y = lists_to_indicator(LABELS, names)
+    learner = labelwood.HierarchicalRLSClassifier(taxonomy=taxonomy, close_labels=True)
+    train = Dataset(
+        None,
+        Y if by_learner else taxonomy.close(Y),
+        label_names=names,
+        texts=TEXTS,
+        taxonomy=taxonomy,
+    )
+    estimator = learner if by_learner else OneVsRestSVM(random_state=0)
+    tagger = Tagger(estimator, TextVectorizer(min_df=1)).fit(train)
+    labelwood.save(tagger, tmp_path / "model")
+    closed = replace(train, Y=taxonomy.close(Y))
+    expected = tagger.evaluate(closed, ks=(1,), n_bootstrap=0)
+    for model in (tagger, labelwood.load(tmp_path / "model")):
+        with pytest.warns(LabelwoodWarning, match="15 of 15 samples lack ancestors of their"):
+            found = model.evaluate(replace(train, Y=Y), ks=(1,), n_bootstrap=0)
+        assert found["P@1"] == expected["P@1"] > 0.9
+
+
+def test_the_truth_is_left_as_it_is_where_training_was_on_open_label_sets():
+    taxonomy = Taxonomy.from_edges([("pet", "cat"), ("pet", "dog")])
+    data = replace(Dataset.from_lists(TEXTS, [[*row, "pet"][:1] for row in LABELS]))
+    data = replace(data, taxonomy=taxonomy)
+    tagger = Tagger(OneVsRestSVM(random_state=0), TextVectorizer(min_df=1)).fit(data)
+    assert not tagger.closed_labels_

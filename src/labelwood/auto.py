@@ -6,8 +6,8 @@ are. Expected costs follow what each does, with factors measured on one machine 
 needs.
 """
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
 
 import joblib
 import numpy as np
@@ -17,8 +17,8 @@ from labelwood.core.lanes import WIDTH
 from labelwood.core.memory import available_memory
 from labelwood.core.sparse import as_csr
 
-_PATIENCE = 600.0  # seconds that accuracy may cost
-_RATIO = 4.0  # or so many times the time of the tree
+_MAX_SECONDS = 600.0  # that the more accurate learner may take
+_MAX_RATIO = 4.0  # or so many times the time of the tree
 
 
 @dataclass(frozen=True)
@@ -28,22 +28,46 @@ class Cost:
     seconds: float
     bytes: int
 
-    def __str__(self) -> str:
+    @property
+    def time(self) -> str:
+        """The seconds, rounded for people."""
+        return f"~{duration(self.seconds)}"
+
+    @property
+    def memory(self) -> str:
+        """The bytes, rounded for people."""
         megabytes = max(self.bytes / 2**20, 1)
-        size = f"{megabytes:.0f} MB" if megabytes < 1000 else f"{megabytes / 1024:.1f} GB"
-        return f"about {_duration(self.seconds)}, {size}"
+        return f"{megabytes:.0f} MB" if megabytes < 1000 else f"{megabytes / 1024:.1f} GB"
 
 
 class Choice(NamedTuple):
-    """The class that suits, what each would cost, and why; `str` of it is for people."""
+    """The class that is recommended, what each would cost, and why; `print` shows a table."""
 
     learner: str
     costs: dict[str, Cost]
     reason: str
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        costs = {name: asdict(cost) for name, cost in self.costs.items()}
+        return {"learner": self.learner, "costs": costs, "reason": self.reason}
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> "Choice":
+        """The way back."""
+        costs = {
+            str(name): Cost(float(cost["seconds"]), int(cost["bytes"]))
+            for name, cost in content["costs"].items()
+        }
+        return cls(str(content["learner"]), costs, str(content["reason"]))
+
     def __str__(self) -> str:
-        lines = [f"expected of {name}: {cost}" for name, cost in self.costs.items()]
-        return "\n".join([*lines, f"taking {self.learner}: {self.reason}"])
+        width = max(map(len, self.costs))
+        lines = [f"{'learner':{width}}  {'time':>8}  {'memory':>8}"]
+        for name, cost in self.costs.items():
+            mark = f"  <- selected: {self.reason}" if name == self.learner else ""
+            lines.append(f"{name:{width}}  {cost.time:>8}  {cost.memory:>8}{mark}")
+        return "\n".join(lines)
 
 
 def expected_costs(
@@ -95,11 +119,11 @@ def choose_learner(
     best, tree = costs["OneVsRestSVM"], costs["LabelTreeClassifier"]
     if best.bytes > available_memory():
         return Choice("LabelTreeClassifier", costs, "one-vs-rest does not fit into memory")
-    if best.seconds > _PATIENCE and best.seconds > _RATIO * tree.seconds:
+    if best.seconds > _MAX_SECONDS and best.seconds > _MAX_RATIO * tree.seconds:
         return Choice("LabelTreeClassifier", costs, "one-vs-rest would take much longer")
-    reason = f"it ranks a little better, in under {_duration(_PATIENCE)}"
-    if best.seconds > _PATIENCE:
-        reason = f"it ranks a little better, in under {_RATIO:.0f} times the time"
+    reason = f"more accurate, in under {duration(_MAX_SECONDS)}"
+    if best.seconds > _MAX_SECONDS:
+        reason = f"more accurate, in under {_MAX_RATIO:.0f} times the time"
     return Choice("OneVsRestSVM", costs, reason)
 
 
@@ -148,7 +172,14 @@ def _labeltree(size: _Size) -> Cost:
     return Cost(work / size.n_threads, int(scratch + 1.1 * model))
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Seconds in a unit that suits.
+
+    Examples
+    --------
+    >>> duration(42), duration(600), duration(9000)
+    ('42 s', '10 min', '2.5 h')
+    """
     if seconds < 90:
-        return f"{seconds:.0f} s" if seconds >= 1 else "a second"
+        return f"{max(seconds, 1):.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

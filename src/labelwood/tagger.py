@@ -1,37 +1,48 @@
-"""A learner with all that goes with it: vectoriser, label names, training counts."""
+"""A learner with all that goes with it: vectorizer, label names, training counts."""
 
 import hashlib
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, clone
+from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from labelwood.auto import choose_learner
-from labelwood.core.contract import FittedAttributes, check_fitted_attributes
+from labelwood.auto import Choice, choose_learner
+from labelwood.core.contract import (
+    FittedAttributes,
+    FittedEstimator,
+    check_fitted_attributes,
+)
 from labelwood.core.estimator import LabelEstimator
 from labelwood.core.sparse import make_csr
 from labelwood.core.topk import TopK
 from labelwood.core.types import CSR
-from labelwood.data.dataset import Dataset
+from labelwood.data.dataset import Dataset, check_texts
 from labelwood.data.taxonomy import Taxonomy
 from labelwood.data.text import TextVectorizer
-from labelwood.errors import DataError, LabelwoodWarning
+from labelwood.errors import DataError, LabelwoodWarning, ParameterError
 from labelwood.metrics.evaluate import Evaluation, evaluate
 from labelwood.metrics.propensity import propensity
 
+_UNKNOWN_SHARE = 0.5
+"""Data of which less than this share of the named features is known to the model are refused."""
+_MISSING_SHARE = 0.05
+"""A warning counts the features of the model that the data lack, if they are more than this."""
 
-class Tagger(BaseEstimator):
+
+class Tagger(FittedEstimator):
     """From texts or features to label names: what the command line trains and saves.
 
     Parameters
     ----------
-    estimator : a multi-label estimator of labelwood, or None
-        Cloned, then fitted on the features. None takes what `auto.choose_learner`
-        takes: one-vs-rest where it is affordable, else a label tree.
+    estimator : "auto", a multi-label estimator of labelwood, or a tuple of them
+        Cloned, then fitted on the features. "auto" takes what `choose_learner` recommends:
+        one-vs-rest where it is affordable, else a label tree. A tuple of an `OneVsRestSVM` and
+        a `LabelTreeClassifier` is such a choice between two with parameters of your own.
     vectorizer : TextVectorizer or None
         Used when the data are texts; None means the default one.
 
@@ -39,6 +50,9 @@ class Tagger(BaseEstimator):
     ----------
     estimator_, vectorizer_ :
         The fitted parts; `vectorizer_` is None after a fit on features.
+    choice_ : Choice or None
+        Expected costs of the learners and the reason for the one that was taken; None where
+        the estimator was given.
     label_names_ : array of str
     feature_names_ : array of str or None
         Names of the features, where the data set had them.
@@ -48,6 +62,9 @@ class Tagger(BaseEstimator):
         Training samples.
     taxonomy_ : Taxonomy or None
         The forest of the labels, where the data set had one.
+    closed_labels_ : bool
+        Whether the estimator learned from label sets that hold all ancestors of their labels.
+        `evaluate` then closes the truth in the same way.
     data_hash_ : str
         SHA-256 of the training features (or texts) and labels.
 
@@ -62,17 +79,17 @@ class Tagger(BaseEstimator):
     [['cat']]
     """
 
-    def __init__(self, estimator: Any = None, vectorizer: TextVectorizer | None = None) -> None:
+    def __init__(self, estimator: Any = "auto", vectorizer: TextVectorizer | None = None) -> None:
         self.estimator = estimator
         self.vectorizer = vectorizer
 
-    def fit(
-        self, dataset: Dataset, *, choose: Callable[[CSR, CSR], LabelEstimator] | None = None
-    ) -> Self:
-        """Vectorise the texts, if that is what they are, and fit the estimator.
-
-        `choose` makes an estimator from features and labels when there is none.
-        """
+    def fit(self, dataset: Dataset) -> Self:
+        """Vectorize the texts, if that is what they are, and fit the estimator."""
+        if not isinstance(dataset, Dataset):
+            raise DataError(
+                f"fit takes a Dataset. Got {type(dataset).__name__}; "
+                "Dataset.from_lists(texts, labels) makes one."
+            )
         if dataset.Y.nnz == 0:
             raise DataError(
                 f"No sample of {dataset.description or 'the data set'} has a label; "
@@ -86,10 +103,7 @@ class Tagger(BaseEstimator):
             names = self.vectorizer_.get_feature_names_out()
         else:
             X, names = dataset.X, dataset.feature_names
-        if self.estimator is None:
-            estimator = (choose or _chosen)(X, dataset.Y)
-        else:
-            estimator = clone(self.estimator)
+        estimator, self.auto_ = self._chosen_estimator(X, dataset.Y)
         self.estimator_ = estimator.fit(X, dataset.Y)
         self.feature_names_ = None if names is None else np.asarray(names, dtype=np.str_)
         self.label_names_ = np.asarray(_label_names(dataset), dtype=np.str_)
@@ -97,8 +111,35 @@ class Tagger(BaseEstimator):
         self.label_counts_ = counts.astype(np.int64, copy=False)
         self.n_samples_ = len(dataset)
         self.taxonomy_ = dataset.taxonomy
+        self.closed_labels_ = _learns_closed_labels(self.estimator_, dataset)
         self.data_hash_ = _content_hash(dataset)
         return self
+
+    def _chosen_estimator(self, X: CSR, Y: CSR) -> tuple[Any, dict[str, Any] | None]:
+        """A copy of the estimator to fit, and the record of the choice if there was one."""
+        if not isinstance(self.estimator, (str, tuple)):
+            return clone(self.estimator), None
+        candidates = _candidates(self.estimator)
+        first = next(iter(candidates.values()))
+        calibrate = any(getattr(one, "calibrate", False) for one in candidates.values())
+        choice = choose_learner(X, Y, calibrate=calibrate, n_jobs=first.n_jobs)
+        return clone(candidates[choice.learner]), choice.to_dict()
+
+    @property
+    def choice_(self) -> Choice | None:
+        """The choice of the learner, or None where the estimator was given."""
+        check_is_fitted(self, "estimator_")
+        record = vars(self).get("auto_")
+        return None if record is None else Choice.from_dict(record)
+
+    def without_evidence(self, data: Dataset | Sequence[str]) -> NDArray[np.bool_]:
+        """Which samples hold no feature (of a text: no word) that the model knows.
+
+        Their labels are predicted from nothing but the frequencies in training.
+        """
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LabelwoodWarning)
+            return np.diff(self.features(data).indptr) == 0
 
     def features(self, data: Dataset | Sequence[str]) -> CSR:
         """Features as the estimator was trained on, from texts or from a data set."""
@@ -127,10 +168,18 @@ class Tagger(BaseEstimator):
         """The `k` best labels of each sample; `names()` of the answer gives their names.
 
         With `proba`, which needs an estimator with `calibrate=True`, scores are probabilities.
+        A text without any word that the model knows has those of the labels' frequencies in
+        training, as nothing else is known about it.
         """
         X = self.features(data)
         top = self.estimator_.predict_topk(X, k, proba=proba)
-        return TopK(top.labels, top.scores, self.label_names_)
+        labels, scores = top.labels, top.scores
+        unknown = np.diff(X.indptr) == 0
+        if proba and self.vectorizer_ is not None and unknown.any():
+            prior = self.label_counts_ / self.n_samples_
+            best = np.argsort(-prior, kind="stable")[: top.k]
+            labels[unknown], scores[unknown] = best, prior[best]
+        return TopK(labels, scores, self.label_names_)
 
     def predict(self, data: Dataset | Sequence[str]) -> list[list[str]]:
         """The names of the labels that the estimator decides for."""
@@ -144,8 +193,9 @@ class Tagger(BaseEstimator):
         Labels are matched by name. A label never seen in training stays in the truth,
         where it can only be missed (propensity-scored intervals take the labels as known
         beforehand, so they are a little too narrow then). With a taxonomy (the model's, or
-        else the data set's) the hierarchical metrics are there too. `options` go to
-        `metrics.evaluate`.
+        else the data set's) the hierarchical metrics are there too, and if the estimator
+        learned from label sets with all ancestors (`closed_labels_`), those of the truth are
+        added to it, with a warning. `options` go to `metrics.evaluate`.
         """
         X = self.features(dataset)
         truth, names, unseen = self._matched_labels(dataset)
@@ -154,7 +204,10 @@ class Tagger(BaseEstimator):
         options.setdefault("propensity", propensity(counts, n_samples=self.n_samples_))
         taxonomy = dataset.taxonomy if self.taxonomy_ is None else self.taxonomy_
         if taxonomy is not None:
-            options.setdefault("taxonomy", taxonomy.align(names, unknown="root"))
+            forest = taxonomy.align(names, unknown="root")
+            options.setdefault("taxonomy", forest)
+            if self._trained_on_closed_labels():
+                truth = _closed_truth(truth, forest)
         decided = sp.csr_array(self.estimator_.predict(X))
         decided.resize(truth.shape)
         return evaluate(
@@ -164,6 +217,10 @@ class Tagger(BaseEstimator):
             label_names=names,
             **options,
         )
+
+    def _trained_on_closed_labels(self) -> bool:
+        given = getattr(self.estimator_, "close_labels", False)  # of a model of format 1
+        return bool(vars(self).get("closed_labels_", given))
 
     def _check_fitted(self) -> None:
         """Refuse parts that do not belong together (after loading)."""
@@ -181,6 +238,9 @@ class Tagger(BaseEstimator):
         for name, kind in (("vectorizer_", TextVectorizer), ("taxonomy_", Taxonomy)):
             if not isinstance(getattr(self, name), (kind, type(None))):
                 raise DataError(f"{name} must be a {kind.__name__} or None")
+        if not isinstance(vars(self).get("closed_labels_", False), bool):
+            raise DataError("closed_labels_ must be True or False")
+        self.choice_  # noqa: B018 - it refuses a record that is none
         names = self.feature_names_
         if names is not None and len(names) != self.estimator_.n_features_in_:
             raise DataError("feature_names_ must name each feature")
@@ -188,7 +248,7 @@ class Tagger(BaseEstimator):
     def _vectorize(self, texts: Sequence[str]) -> CSR:
         if self.vectorizer_ is None:
             raise DataError("The model was trained on features and the data are texts.")
-        return self.vectorizer_.transform(texts)
+        return self.vectorizer_.transform(check_texts(texts))  # it warns of unknown texts
 
     def _matched_labels(self, dataset: Dataset) -> tuple[CSR, list[str], int]:
         """The truth in the model's label order, unseen labels last.
@@ -207,21 +267,50 @@ class Tagger(BaseEstimator):
             place[column] = known.get(name, -1)
         unseen = len(names) - self.label_names_.size
         if unseen:
-            _tell_of_unseen(names[-unseen:], int(np.count_nonzero(used)))
+            _warn_of_unseen(names[-unseen:], int(np.count_nonzero(used)))
         Y = dataset.Y
         matched = make_csr(Y.indptr, place[Y.indices], Y.data, (len(dataset), len(names)))
         matched.sort_indices()
         return matched, names, unseen
 
 
-def _chosen(X: CSR, Y: CSR) -> LabelEstimator:
+def _candidates(given: str | tuple[Any, ...]) -> dict[str, Any]:
+    """The estimators to choose from, by the names of their classes."""
     from labelwood.linear.onevsrest import OneVsRestSVM
     from labelwood.trees.labeltree import LabelTreeClassifier
 
-    kinds = (OneVsRestSVM, LabelTreeClassifier)
-    learners: dict[str, Any] = {kind.__name__: kind for kind in kinds}
-    estimator: LabelEstimator = learners[choose_learner(X, Y).learner](random_state=0)
-    return estimator
+    kinds = {kind.__name__: kind for kind in (OneVsRestSVM, LabelTreeClassifier)}
+    if given == "auto":
+        return {name: kind(random_state=0) for name, kind in kinds.items()}
+    named = {} if isinstance(given, str) else {type(one).__name__: one for one in given}
+    if named.keys() != kinds.keys() or len(named) != len(given):
+        raise ParameterError(
+            "The 'estimator' parameter of Tagger must be 'auto', an estimator, or a tuple of one "
+            f"{' and one '.join(kinds)}. Got {given!r} instead."
+        )
+    return named
+
+
+def _learns_closed_labels(estimator: Any, dataset: Dataset) -> bool:
+    """Whether the label sets that it was fitted on hold the ancestors of all their labels."""
+    forest = dataset.label_taxonomy
+    if forest is None or getattr(estimator, "close_labels", False):
+        return forest is not None
+    below = forest.parent[dataset.Y.indices] >= 0
+    return bool(below.any()) and forest.is_closed(dataset.Y)
+
+
+def _closed_truth(truth: CSR, forest: Taxonomy) -> CSR:
+    closed = forest.close(truth)
+    grown = int(np.count_nonzero(np.diff(closed.indptr) > np.diff(truth.indptr)))
+    if grown:
+        warnings.warn(
+            f"{grown} of {truth.shape[0]} samples lack ancestors of their labels; these are added "
+            "to the truth, as the model was trained on label sets that hold them.",
+            LabelwoodWarning,
+            stacklevel=3,
+        )
+    return closed
 
 
 def _label_names(dataset: Dataset) -> Sequence[str]:
@@ -230,7 +319,7 @@ def _label_names(dataset: Dataset) -> Sequence[str]:
     return [str(label) for label in range(dataset.n_labels)]
 
 
-def _tell_of_unseen(unseen: list[str], n_used: int) -> None:
+def _warn_of_unseen(unseen: list[str], n_used: int) -> None:
     if len(unseen) == n_used:
         raise DataError(
             f"The model knows none of the labels of the data ({unseen[0]!r}, …); "
@@ -251,8 +340,22 @@ def _by_name(X: CSR, names: Sequence[str], wanted: np.ndarray) -> CSR:
     place = {name: column for column, name in enumerate(wanted.tolist())}
     columns = np.array([place.get(name, -1) for name in names], dtype=np.int64)
     kept = columns >= 0
-    if not kept.any():
-        raise DataError(f"The model knows none of the features of the data ({names[0]!r}, …).")
+    n_known, n_missing = int(kept.sum()), wanted.size - int(kept.sum())
+    if n_known < _UNKNOWN_SHARE * len(names):
+        stranger = names[int(np.argmin(kept))]
+        raise DataError(
+            f"The model knows {n_known} of the {len(names)} features of the data (not "
+            f"{stranger!r}, …): fewer than {_UNKNOWN_SHARE:.0%} is taken for other data."
+        )
+    if n_missing > _MISSING_SHARE * wanted.size or n_known < len(names):
+        missing = np.setdiff1d(wanted, np.asarray(names))[:1].tolist()
+        warnings.warn(
+            f"{n_missing} of {wanted.size} features of the model are not in the data"
+            f"{f' ({missing[0]!r}, …)' if missing else ''} and count as 0; "
+            f"{len(names) - n_known} of {len(names)} in the data are unknown to the model.",
+            LabelwoodWarning,
+            stacklevel=4,
+        )
     spread = sp.csr_array(
         (
             np.ones(int(kept.sum()), dtype=np.float32),

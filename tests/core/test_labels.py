@@ -4,6 +4,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
+from labelwood import Dataset
 from labelwood.core.labels import encode_labels, indicator, lists_to_indicator
 from labelwood.errors import DataError
 
@@ -110,3 +111,62 @@ def test_lists_that_can_be_labels_are_labels(Y):
 def test_an_indicator_is_not_made_of_lists_without_a_word(Y):
     with pytest.raises(DataError, match="of lists of labels a Dataset makes one"):
         indicator(Y)
+
+
+class Series:
+    """What a column of pandas or polars offers."""
+
+    def __init__(self, values):
+        self.values = values
+        self.shape = (len(values),)
+
+    def __len__(self):
+        return len(self.values)
+
+    def to_numpy(self):
+        array = np.empty(len(self.values), dtype=object)
+        array[:] = self.values
+        return array
+
+    def __array__(self, dtype=None, copy=None):
+        return self.to_numpy()
+
+
+LISTS = [["owl", "cat"], [], ["cat"]]
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        Series,
+        lambda lists: Series(lists).to_numpy(),
+        lambda lists: Series([np.array(one, dtype=object) for one in lists]),
+        lambda lists: Series([tuple(one) for one in lists]),
+        lambda lists: [set(one) for one in lists],
+    ],
+    ids=["Series", "object array", "arrays", "tuples", "sets"],
+)
+def test_columns_of_lists_are_label_lists(form):
+    Y, classes, multilabel = encode_labels(form(LISTS))
+    assert classes.tolist() == ["cat", "owl"]
+    assert multilabel
+    assert Y.toarray().tolist() == [[1, 1], [0, 0], [1, 0]]
+    texts = np.array(["a cat and an owl", "", "a cat"], dtype=object)
+    assert Dataset.from_lists(texts, form(LISTS)).label_lists() == [["cat", "owl"], [], ["cat"]]
+
+
+@pytest.mark.parametrize("column", [Series(["a", "b"]), np.array(["a", "b"], dtype=object)])
+def test_a_column_of_names_is_one_class_for_each_sample(column):
+    assert not encode_labels(column).multilabel
+    with pytest.raises(DataError, match="a list of labels for each"):
+        Dataset.from_lists(["x", "y"], column)
+
+
+def test_labels_that_are_no_names_are_refused():
+    with pytest.raises(DataError, match="Sample 1 has the label None, which is no name"):
+        Dataset.from_lists(["x", "y"], [["a"], [None]])
+
+
+def test_mappings_are_no_label_lists():
+    with pytest.raises(DataError, match="Unknown label type"):
+        encode_labels([{"a": 1}, {"b": 2}])

@@ -123,10 +123,14 @@ def test_selected_samples_keep_their_parts(rows):
 
 
 @pytest.mark.parametrize(
-    ("texts", "labels"), [(["a", "b"], ["cat", "dog"]), ("ab", [["x"], ["y"]])]
+    ("texts", "labels", "message"),
+    [
+        (["a", "b"], ["cat", "dog"], "takes a list of texts, and a list of labels for each"),
+        ("ab", [["x"], ["y"]], r"not one text; put it in a list"),
+    ],
 )
-def test_one_text_or_one_name_is_not_taken_for_a_list(texts, labels):
-    with pytest.raises(DataError, match="takes a list of texts, and a list of labels for each"):
+def test_one_text_or_one_name_is_not_taken_for_a_list(texts, labels, message):
+    with pytest.raises(DataError, match=message):
         Dataset.from_lists(texts, labels)
 
 

@@ -197,3 +197,47 @@ def test_half_a_million_labels_are_not_densified() -> None:
     result = metrics.evaluate(Y, top, top.to_csr(n_labels), propensity=p, ks=[1])
     assert result["P@1"] == 1
     assert len(result.per_label) == n_labels
+
+
+def test_an_indicator_is_not_taken_for_a_ranking() -> None:
+    with pytest.raises(DataError, match=r"All scores of the ranking are 1.*labels=model.predict"):
+        metrics.evaluate(TRUE, GUESS)
+    with pytest.raises(DataError, match="All scores of the ranking are 1"):
+        metrics.precision_at_k(TRUE, sp.csc_array(GUESS), 1)
+
+
+def test_a_ranking_by_names_must_be_in_the_order_of_the_columns() -> None:
+    names = list("abcdef")
+    top = TopK(TOP.labels, TOP.scores, np.array(names))
+    same = metrics.evaluate(TRUE, top, label_names=names, n_bootstrap=0)
+    assert same["P@1"] == metrics.precision_at_k(TRUE, TOP, 1)
+    with pytest.raises(DataError, match=r"Column 0 is 'f' in label_names and .*'a' in the ranking"):
+        metrics.evaluate(TRUE, top, label_names=names[::-1])
+
+
+def test_a_taxonomy_is_aligned_with_the_labels_by_name() -> None:
+    order = [3, 0, 5, 1, 4, 2]
+    names = [TREE.names[i] for i in order]
+    expected = metrics.evaluate(TRUE, labels=GUESS, taxonomy=TREE, n_bootstrap=0)
+    shuffled = metrics.evaluate(
+        TRUE[:, order], labels=GUESS[:, order], taxonomy=TREE, label_names=names, n_bootstrap=0
+    )
+    assert shuffled["hierarchical F1"] == expected["hierarchical F1"]
+    by_position = metrics.evaluate(
+        TRUE[:, order], labels=GUESS[:, order], taxonomy=TREE, n_bootstrap=0
+    )
+    assert by_position["hierarchical F1"] != expected["hierarchical F1"]
+
+
+def test_a_taxonomy_may_have_nodes_that_are_no_labels() -> None:
+    wider = Taxonomy.from_edges([("root", "a"), ("a", "b"), ("a", "c")])
+    found = metrics.evaluate(
+        TRUE[:, :3], labels=GUESS[:, :3], taxonomy=wider, label_names=list("abc"), n_bootstrap=0
+    )
+    chain = Taxonomy.from_edges([("a", "b"), ("a", "c")])
+    assert found["hierarchical F1"] == metrics.hierarchical_f1(TRUE[:, :3], GUESS[:, :3], chain)
+
+
+def test_a_taxonomy_of_other_names_is_refused() -> None:
+    with pytest.raises(DataError, match=r"No label is a node of the taxonomy: the labels are 'u'"):
+        metrics.evaluate(TRUE, labels=GUESS, taxonomy=TREE, label_names=list("uvwxyz"))

@@ -235,3 +235,10 @@ def test_a_ratio_of_nothing_to_nothing_is_one_and_its_interval_everything() -> N
     nothing = PerSample(np.zeros(3), np.zeros(3), span=1.0)
     assert nothing.value == 1
     assert nothing.guaranteed(0.05) == (0, 1)
+
+
+@pytest.mark.parametrize("delta", [0.05, 0.1, 0.5])
+def test_the_percentile_interval_leaves_out_half_of_delta_on_each_side(delta: float) -> None:
+    replicates = np.append(np.random.default_rng(0).permutation(1001) / 1000, np.nan)
+    interval = metrics.intervals.percentile_interval(replicates, delta)
+    assert interval == pytest.approx((delta / 2, 1 - delta / 2))

@@ -101,7 +101,7 @@ def test_k_beyond_the_number_of_labels_is_allowed_when_all_are_ranked() -> None:
 
 
 def test_a_model_that_knows_fewer_labels_than_the_truth_can_only_miss_the_others() -> None:
-    top = TopK(np.array([[1, 0]]), np.array([[0.9, 0.1]]), classes=np.array(["a", "b"]))
+    top = TopK(np.array([[1, 0]]), np.array([[0.9, 0.1]]), classes=np.arange(2))
     assert metrics.recall_at_k([[1, 0, 1]], top, 3) == 0.5
 
 
@@ -128,7 +128,7 @@ def test_every_metric_agrees_with_its_definition(data: st.DataObject) -> None:
 def test_the_ranking_by_inverse_propensity_of_the_true_labels_scores_one(
     truth: sp.csr_array, p: list[float], k: int
 ) -> None:
-    ideal = sp.csr_array(truth.astype(np.float64) / np.array(p))
+    ideal = TopK.from_csr(sp.csr_array(truth.astype(np.float64) / np.array(p)), 6)
     assert metrics.psp_at_k(truth, ideal, k, p) == 1
     assert metrics.psndcg_at_k(truth, ideal, k, p) == 1
 

@@ -1,9 +1,8 @@
 """`labelwood train`."""
 
 import time
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -11,10 +10,6 @@ from labelwood.cli import options
 from labelwood.cli.interrupt import stop_if_interrupted
 from labelwood.cli.learners import LEARNERS
 from labelwood.cli.source import Source, with_source
-
-if TYPE_CHECKING:
-    from labelwood.core.estimator import LabelEstimator
-    from labelwood.core.types import CSR
 
 
 @with_source
@@ -44,7 +39,6 @@ def train(
     quiet: options.Quiet = False,
 ) -> None:
     """Train a model on labelled texts or features and save it."""
-    from labelwood.auto import Choice, choose_learner
     from labelwood.cli.learners import give_taxonomy, make_learners, make_vectorizer
     from labelwood.store.files import check_replaceable
     from labelwood.store.models import save
@@ -56,18 +50,8 @@ def train(
     if along_taxonomy:
         learner = "hierarchicalrls"
     learners = make_learners(learner, settings, seed=seed, jobs=jobs)
-    only = None if len(learners) > 1 else next(iter(learners.values()))
+    only = next(iter(learners.values())) if len(learners) == 1 else tuple(learners.values())
     tagger = Tagger(only, make_vectorizer(settings))
-    choices: list[Choice] = []
-
-    def choose(X: "CSR", Y: "CSR") -> "LabelEstimator":
-        calibrate = any(one.calibrate for one in learners.values())
-        choices.append(choose_learner(X, Y, calibrate=calibrate, n_jobs=jobs))
-        if not json:
-            typer.echo(str(choices[0]))
-        chosen: LabelEstimator = learners[choices[0].learner]
-        return chosen
-
     with options.remarks(quiet):
         dataset = source.read()
         if not json:
@@ -77,14 +61,15 @@ def train(
         for one in learners.values():
             dataset = give_taxonomy(one, dataset)
         start = time.perf_counter()
-        tagger.fit(dataset, choose=choose)
+        tagger.fit(dataset)
         seconds = time.perf_counter() - start
         stop_if_interrupted()
         save(tagger, output)
     size = sum(file.stat().st_size for file in output.iterdir())
     name = type(tagger.estimator_).__name__
     if json:
-        expected = {one: asdict(cost) for choice in choices for one, cost in choice.costs.items()}
+        choice = tagger.choice_
+        expected = {} if choice is None else choice.to_dict()["costs"]
         options.print_json(
             {
                 "model": str(output),
@@ -97,4 +82,6 @@ def train(
             }
         )
     else:
+        if tagger.choice_ is not None:
+            typer.echo(str(tagger.choice_))
         typer.echo(f"{name} trained in {seconds:.1f} s; {size / 2**20:.1f} MB in {output}")

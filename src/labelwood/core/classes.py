@@ -13,6 +13,8 @@ from labelwood.core.params import check_parameters
 from labelwood.core.types import CSR, AnyArray, DoubleArray, PointerArray
 from labelwood.errors import DataError
 
+_MAX_WEIGHT = 1e30  # squares and sums of weights stay far within float64
+
 
 class ClassEstimator(ClassifierMixin, FittedEstimator):
     """Base of the classifiers of one class for each sample.
@@ -124,8 +126,15 @@ def balanced(weights: DoubleArray, positive: AnyArray) -> DoubleArray:
 
 def _check_weights(sample_weight: object, X: CSR) -> DoubleArray:
     try:
-        return np.asarray(
+        weights = np.asarray(
             _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         )
     except ValueError as error:
         raise DataError(str(error)) from None
+    bad = np.flatnonzero((weights != 0) & ((weights < 1 / _MAX_WEIGHT) | (weights > _MAX_WEIGHT)))
+    if bad.size:
+        raise DataError(
+            f"sample_weight must be 0 or lie in {1 / _MAX_WEIGHT:g}…{_MAX_WEIGHT:g}, or sums of "
+            f"weights overflow. Got {weights[bad[0]]:g} for sample {bad[0]}; scale the weights."
+        )
+    return weights

@@ -1,6 +1,7 @@
 """What every estimator of the package keeps: parameters as data, and fits that succeed whole."""
 
 import functools
+from abc import ABC
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, TypeAlias
 
@@ -17,21 +18,30 @@ from labelwood.errors import DataError
 FittedAttributes: TypeAlias = Mapping[str, type | tuple[type, tuple[str | int | None, ...]]]
 """Attribute → its type, or dtype and shape of its array."""
 
-_FITTING_METHODS = ("fit", "partial_fit", "add_labels")
+_FITTING_METHODS = ("fit", "fit_transform", "partial_fit", "partial_labels", "add_labels")
 
 
-class FittedEstimator(BaseEstimator):
+class FittedEstimator(BaseEstimator, ABC):
     """Base of all estimators.
 
     A subclass declares `_constraints` (its parameters), `_fitted` (its fitted attributes, of
     sizes that `_sizes` names) and calls `check_parameters(self, self._constraints)` first in
     `fit`. Its `fit`, `partial_fit` and `add_labels` are all-or-nothing: when one of them
-    raises, every attribute is what it was before the call. Fitted arrays must therefore be
-    replaced and never be written into.
+    raises, every attribute is what it was before the call, lists, dicts and nested estimators
+    included. Fitted arrays are not copied for that: a method must replace them, or name those
+    that it writes into in `_updated_in_place`.
+
+    Prediction compares the width of X with the arrays that its kernels read: those of `_fitted`
+    with an axis "features", those with a pointer to each feature's part, which are named in
+    `_feature_pointers`, those that hold feature indices, named in `_feature_indices`, and the
+    training samples that it keeps, if it does, as `X_fit_`.
     """
 
     _constraints: ClassVar[Constraints] = {}
     _fitted: ClassVar[FittedAttributes] = {}
+    _updated_in_place: ClassVar[tuple[str, ...]] = ()
+    _feature_pointers: ClassVar[tuple[str, ...]] = ()
+    _feature_indices: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -39,14 +49,57 @@ class FittedEstimator(BaseEstimator):
             if name in vars(cls):
                 setattr(cls, name, _all_or_nothing(vars(cls)[name]))
 
-    def _sizes(self) -> dict[str, int]:
-        """What the names of sizes in `_fitted` stand for."""
+    def _common_sizes(self) -> dict[str, int]:
+        """What the names of sizes stand for in `_fitted` of every estimator of a kind."""
         return {"features": self.n_features_in_}
+
+    def _sizes(self) -> dict[str, int]:
+        """What other names of sizes in `_fitted` stand for."""
+        return {}
 
     def _check_fitted(self) -> None:
         """Refuse fitted attributes that would send a kernel out of bounds (after loading)."""
         check_fitted_attributes(self, {"n_features_in_": int}, {})
-        check_fitted_attributes(self, self._fitted, self._sizes())
+        check_fitted_attributes(self, self._fitted, self._common_sizes() | self._sizes())
+        self._search_indices()
+
+    def _check_width(self, n_columns: int) -> None:
+        """Refuse X of `n_columns` if the fitted arrays were made for another width."""
+        for name, kind in self._fitted.items():
+            dimensions = () if isinstance(kind, type) else kind[1]
+            shape = getattr(getattr(self, name, None), "shape", ())
+            if any(
+                axis == "features" and size != n_columns
+                for axis, size in zip(dimensions, shape, strict=False)
+            ):
+                raise _wrong_width(self, n_columns, name)
+        for name in self._feature_pointers:
+            if np.size(getattr(self, name, ())) not in (0, n_columns + 1):
+                raise _wrong_width(self, n_columns, name)
+        if getattr(vars(self).get("X_fit_"), "shape", (0, n_columns))[1:] != (n_columns,):
+            raise _wrong_width(self, n_columns, "X_fit_")
+        for name in self._feature_indices:
+            if self._largest_index(name) >= n_columns:
+                raise _wrong_width(self, n_columns, name)
+        for value in vars(self).values():
+            if isinstance(value, FittedEstimator) and "n_features_in_" in vars(value):
+                value._check_width(n_columns)
+
+    def _largest_index(self, name: str) -> int:
+        """The largest of an array of feature indices, known since `fit` unless it was replaced."""
+        indices = getattr(self, name, None)
+        searched, largest = vars(self).get("_largest_indices", {}).get(name, (None, -1))
+        if indices is searched or indices is None:
+            return int(largest)
+        return int(indices.max()) if indices.size else -1
+
+    def _search_indices(self) -> None:
+        """Keep the largest feature indices, so that a prediction need not search for them."""
+        if self._feature_indices:
+            self._largest_indices = {
+                name: (getattr(self, name, None), self._largest_index(name))
+                for name in self._feature_indices
+            }
 
     @property
     def model_size(self) -> int:
@@ -55,18 +108,53 @@ class FittedEstimator(BaseEstimator):
         return sum(_n_bytes(value) for name, value in vars(self).items() if name.endswith("_"))
 
 
+def _wrong_width(owner: FittedEstimator, n_columns: int, name: str) -> DataError:
+    return DataError(
+        f"X has {n_columns} features, for which {name} of this {type(owner).__name__} was not "
+        "made: an attribute was changed by hand. Fit it again."
+    )
+
+
 def _all_or_nothing(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     def call(self: FittedEstimator, *args: Any, **kwargs: Any) -> Any:
-        before = dict(vars(self))
+        restore = _restorer(self)
         try:
-            return method(self, *args, **kwargs)
+            result = method(self, *args, **kwargs)
+            self._search_indices()
+            return result
         except BaseException:  # an interrupted fit must not leave half a model either
-            self.__dict__.clear()
-            self.__dict__.update(before)
+            restore()
             raise
 
     return call
+
+
+def _restorer(owner: BaseEstimator) -> Callable[[], None]:
+    """A function that gives the estimator, and those that it holds, the state of now."""
+    in_place = getattr(owner, "_updated_in_place", ())
+    before = {
+        name: value.copy() if name in in_place else _copied_containers(value)
+        for name, value in vars(owner).items()
+    }
+    nested = [_restorer(value) for value in before.values() if isinstance(value, BaseEstimator)]
+
+    def restore() -> None:
+        vars(owner).clear()
+        vars(owner).update(before)
+        for one in nested:
+            one()
+
+    return restore
+
+
+def _copied_containers(value: Any) -> Any:
+    """Lists, dicts and sets as copies, to any depth; whatever else they hold is shared."""
+    if type(value) is list:
+        return [_copied_containers(one) for one in value]
+    if type(value) is dict:
+        return {key: _copied_containers(one) for key, one in value.items()}
+    return set(value) if type(value) is set else value
 
 
 def check_features(
@@ -78,6 +166,7 @@ def check_features(
     if sp.issparse(X):
         matrix = as_csr(X, allow_nan=allow_nan)  # scikit-learn would follow indices out of bounds
         if not reset and matrix.shape[0] > 0 and matrix.shape[1] == owner.n_features_in_:
+            _check_width(owner, matrix)
             return matrix  # nothing is left to check, and one row is answered sooner
         X = matrix
     try:
@@ -91,7 +180,15 @@ def check_features(
         )
     except ValueError as error:
         raise DataError(str(error)) from None
-    return as_csr(checked, allow_nan=allow_nan)
+    matrix = as_csr(checked, allow_nan=allow_nan)
+    if not reset:
+        _check_width(owner, matrix)
+    return matrix
+
+
+def _check_width(owner: BaseEstimator, matrix: CSR) -> None:
+    if isinstance(owner, FittedEstimator):
+        owner._check_width(matrix.shape[1])
 
 
 def check_fitted_attributes(

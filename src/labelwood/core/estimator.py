@@ -16,18 +16,18 @@ from labelwood.core.calibration import (
     held_out_scores,
 )
 from labelwood.core.contract import (
-    FittedAttributes,
     FittedEstimator,
     check_features,
     check_fitted_attributes,
 )
 from labelwood.core.labels import encode_labels, indicator, is_label_lists, lists_to_indicator
 from labelwood.core.params import Integer, check_parameter, check_parameters
-from labelwood.core.sparse import unit_rows
+from labelwood.core.sparse import entry_rows, unit_rows
 from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, AnyArray, DoubleArray, FloatArray, IndexArray
 from labelwood.errors import DataError
 
+_FEW_LABELS, _BEST_LABELS = 500, 20  # of which predict_proba gives all, or else the best
 _CALIBRATION = ("calibration_scores_", "calibration_probabilities_")
 
 
@@ -102,8 +102,7 @@ class LabelEstimator(ClassifierMixin, FittedEstimator):
         if self.multilabel_:
             return scores
         dense = np.full(scores.shape, self._unscored, dtype=scores.dtype)
-        rows = np.repeat(np.arange(scores.shape[0]), np.diff(scores.indptr))
-        dense[rows, scores.indices] = scores.data
+        dense[entry_rows(scores), scores.indices] = scores.data
         return dense[:, 1] - dense[:, 0] if self.classes_.size == 2 else dense
 
     def predict_topk(self, X: object, k: int = 5, proba: bool = False) -> TopK:
@@ -124,21 +123,24 @@ class LabelEstimator(ClassifierMixin, FittedEstimator):
         return TopK(top.labels, scores, self.classes_)
 
     @available_if(_calibrates)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: object, k: int = 20) -> Any:
+    def predict_proba(self, X: object, k: int | None = None) -> Any:
         """Probabilities that the `k` best labels of each sample are right, as CSR (n, n_labels).
 
-        A label that is not among them has no entry, which does not mean that its probability
-        is zero. After a fit on one class for each sample: a dense array (n, n_classes) of
-        all classes, whose rows sum to one.
+        By default they are those of all labels that were scored if there are at most 500, and
+        of the 20 best otherwise. A label that is not among them has no entry, which does not
+        mean that its probability is zero. After a fit on one class for each sample: a dense
+        array (n, n_classes) of all classes, whose rows sum to one.
         """
         check_is_fitted(self)
         if self.multilabel_:
+            if k is None:
+                n_labels = self.classes_.size
+                k = max(n_labels, 1) if n_labels <= _FEW_LABELS else _BEST_LABELS
             return self.predict_topk(X, k, proba=True).to_csr(self.classes_.size)
         self._check_calibrated()
         scores = self._score(self._check_X(X))
         probabilities = np.full(scores.shape, 1e-9)  # of a class that was not scored
-        rows = np.repeat(np.arange(scores.shape[0]), np.diff(scores.indptr))
-        probabilities[rows, scores.indices] = self._probabilities(scores.data)
+        probabilities[entry_rows(scores), scores.indices] = self._probabilities(scores.data)
         return probabilities / probabilities.sum(axis=1, keepdims=True)
 
     def _calibrate(self, X: CSR, Y: CSR) -> None:
@@ -197,6 +199,12 @@ class LabelEstimator(ClassifierMixin, FittedEstimator):
                 f"Y must have {n} rows and a column for each of {len(labels)} labels. "
                 f"Got {columns.shape}."
             )
+        everywhere = np.bincount(columns.indices, minlength=len(labels)) == n
+        if n and everywhere.any():
+            raise DataError(
+                f"All {n} samples have the new label {labels[int(everywhere.argmax())]!r}, which "
+                "would then be predicted everywhere: give samples without it as well."
+            )
         return columns
 
     def _place_labels(self, labels: Sequence[object]) -> IndexArray:
@@ -208,14 +216,15 @@ class LabelEstimator(ClassifierMixin, FittedEstimator):
             self.classes_ = np.concatenate([self.classes_, np.asarray(new)])
         return np.array([known[name] for name in labels], dtype=np.uint32)
 
+    def _common_sizes(self) -> dict[str, int]:
+        return super()._common_sizes() | {"labels": self.classes_.size}
+
     def _check_fitted(self) -> None:
         """Refuse fitted attributes that would send a kernel out of bounds (after loading)."""
         if not isinstance(getattr(self, "classes_", None), np.ndarray) or self.classes_.ndim != 1:
             raise DataError("classes_ must be a list of labels")
-        common: FittedAttributes = {"n_features_in_": int, "multilabel_": bool}
-        check_fitted_attributes(self, common, {})
-        sizes = {"features": self.n_features_in_, "labels": self.classes_.size}
-        check_fitted_attributes(self, self._fitted, sizes | self._sizes())
+        check_fitted_attributes(self, {"multilabel_": bool}, {})
+        super()._check_fitted()
         if any(name in vars(self) for name in _CALIBRATION):
             check_calibration(*(getattr(self, name, None) for name in _CALIBRATION))
 

@@ -1,7 +1,7 @@
 """Labels in any of the accepted forms, as one CSR indicator matrix and its classes."""
 
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +24,8 @@ def encode_labels(y: object) -> EncodedLabels:
     """Read labels of any accepted form.
 
     - a sparse matrix or a two-dimensional array of zeros and ones: classes are 0…L−1;
-    - a list of lists (tuples, sets) of names or numbers: classes are the sorted names;
+    - a list of lists (tuples, sets) of names or numbers, or a Series or array of objects that
+      holds them: classes are the sorted names;
     - a one-dimensional sequence: exactly one class for each sample, as in scikit-learn.
 
     Examples
@@ -36,6 +37,7 @@ def encode_labels(y: object) -> EncodedLabels:
     if sp.issparse(y):
         Y = indicator(y)
         return EncodedLabels(Y, np.arange(Y.shape[1]), True)
+    y = plain_lists(y)
     if is_label_lists(y):
         lists = [list(labels) for labels in y]  # type: ignore[attr-defined]
         _refuse_nested_indicator(lists)
@@ -122,12 +124,42 @@ def _refuse_odd_classes(array: AnyArray) -> None:
 
 
 def is_label_lists(y: object) -> bool:
-    """Whether `y` is a list of label lists (a NumPy array never is)."""
+    """Whether `y` is a list of label lists (see `plain_lists` for arrays and columns of them)."""
     if isinstance(y, (str, bytes, np.ndarray)) or not isinstance(y, Sequence):
         return False
-    return len(y) > 0 and all(
-        isinstance(one, Collection) and not isinstance(one, (str, bytes, np.ndarray)) for one in y
-    )
+    return len(y) > 0 and all(isinstance(one, Collection) and not _is_no_list(one) for one in y)
+
+
+def _is_no_list(value: object) -> bool:
+    return isinstance(value, (str, bytes, np.ndarray, Mapping))
+
+
+def plain_lists(y: object) -> object:
+    """A list of lists, where `y` is a column of a table or an array of objects that holds lists.
+
+    Everything else is returned as it is. Arrays in the place of lists, as Parquet readers give
+    them, become lists too.
+
+    Examples
+    --------
+    >>> column = np.empty(2, dtype=object)
+    >>> column[:] = [["cat", "owl"], np.array(["cat"])]
+    >>> plain_lists(column)
+    [['cat', 'owl'], ['cat']]
+    """
+    values = y
+    if hasattr(y, "to_numpy") and len(getattr(y, "shape", ())) == 1:
+        values = y.to_numpy()  # a Series of pandas or polars
+    if isinstance(values, np.ndarray) and values.dtype == object and values.ndim == 1:
+        values = values.tolist()
+    if not isinstance(values, list) or not values or isinstance(values[0], (str, bytes)):
+        return y
+    lists = [one.tolist() if _is_flat_array(one) else one for one in values]
+    return lists if is_label_lists(lists) else y
+
+
+def _is_flat_array(value: object) -> bool:
+    return isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "OUSiu"
 
 
 def indicator(Y: object, *, name: str = "Y") -> CSR:

@@ -177,9 +177,20 @@ def some_rows(arrays: CSRArrays, rows: slice) -> CSRArrays:
     return CSRArrays(arrays.indptr[rows.start : rows.stop + 1], arrays.indices, arrays.data)
 
 
+def entry_rows(matrix: CSR) -> PointerArray:
+    """The row of each stored entry.
+
+    Examples
+    --------
+    >>> entry_rows(as_csr([[0, 2], [0, 0], [1, 3]])).tolist()
+    [0, 2, 2]
+    """
+    return np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr))
+
+
 def row_squares(matrix: CSR) -> DoubleArray:
     """Squared length of each row."""
-    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    rows = entry_rows(matrix)
     squares = np.square(matrix.data, dtype=np.float64)
     return np.bincount(rows, squares, minlength=matrix.shape[0]).astype(np.float64, copy=False)
 

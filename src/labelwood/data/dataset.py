@@ -1,13 +1,18 @@
 """Samples, their labels, and what both are called."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from labelwood.core.labels import indicator, lists_to_indicator
+from labelwood.core.labels import (
+    indicator,
+    is_label_lists,
+    lists_to_indicator,
+    plain_lists,
+)
 from labelwood.core.names import check_names
 from labelwood.core.sparse import as_csr
 from labelwood.core.types import CSR
@@ -74,24 +79,32 @@ class Dataset:
     @classmethod
     def from_lists(
         cls,
-        texts: Sequence[str],
-        labels: Sequence[Collection[str]],
+        texts: object,
+        labels: object,
         *,
         ids: Sequence[str] | None = None,
         description: str = "",
     ) -> "Dataset":
         """A set of texts from their label lists; labels are numbered in sorted order.
 
+        Both may be lists, arrays of objects, or columns of a table (a Series of pandas or
+        polars).
+
         Examples
         --------
         >>> Dataset.from_lists(["a cat", "an owl"], [["cat"], ["bird", "owl"]]).label_names
         ['bird', 'cat', 'owl']
         """
-        if isinstance(texts, str) or any(isinstance(one, str) for one in labels):
+        documents, lists = check_texts(texts), plain_lists(labels)
+        if not isinstance(lists, Sequence) or not (is_label_lists(lists) or len(lists) == 0):
             raise DataError("from_lists takes a list of texts, and a list of labels for each.")
-        names = sorted({name for one in labels for name in one})
-        Y = lists_to_indicator(labels, names)
-        return cls(None, Y, label_names=names, ids=ids, texts=texts, description=description)
+        for row, one in enumerate(lists):
+            for name in one:
+                if not isinstance(name, str):
+                    raise DataError(f"Sample {row} has the label {name!r}, which is no name (str).")
+        names = sorted({name for one in lists for name in one})
+        Y = lists_to_indicator(lists, names)
+        return cls(None, Y, label_names=names, ids=ids, texts=documents, description=description)
 
     def __len__(self) -> int:
         return int(self.Y.shape[0])
@@ -154,6 +167,31 @@ class Dataset:
             f"{self.Y.nnz / max(n, 1):.2f} labels a sample, "
             f"{rare:.0%} of the labels with < 5 examples)"
         )
+
+
+def check_texts(texts: object) -> list[str]:
+    """`texts` as a list of str: of a list, an array, or a column of a table.
+
+    Examples
+    --------
+    >>> check_texts(np.array(["a cat", "an owl"]))
+    ['a cat', 'an owl']
+    """
+    if isinstance(texts, (str, bytes)):
+        raise DataError("A list of texts is expected, not one text; put it in a list: [text].")
+    if isinstance(texts, Mapping) or len(getattr(texts, "shape", ())) > 1:
+        # Iteration over a mapping or a data frame gives its keys, and not the texts.
+        kind = type(texts).__name__
+        raise DataError(
+            f"A list of texts is expected. Got a {kind}; pass one column: data['text']."
+        )
+    if not isinstance(texts, Iterable):
+        raise DataError(f"A list of texts is expected. Got {type(texts).__name__}.")
+    checked = [one.item() if isinstance(one, np.str_) else one for one in texts]
+    for i, text in enumerate(checked):
+        if not isinstance(text, str):
+            raise DataError(f"Text {i} must be a str. Got {type(text).__name__}.")
+    return checked
 
 
 def _check_size(what: str, size: int, wanted: int | None) -> None:

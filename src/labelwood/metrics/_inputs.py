@@ -1,12 +1,14 @@
 """What every metric asks of its input, checked in one place."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from labelwood.core.labels import indicator
 from labelwood.core.params import Integer, check_parameter
-from labelwood.core.sparse import check_finite, check_structure
+from labelwood.core.sparse import check_finite, checked_csr
 from labelwood.core.topk import TopK
 from labelwood.core.types import CSR
 from labelwood.errors import DataError
@@ -39,21 +41,22 @@ def check_sets(Y_true: object, Y_pred: object) -> tuple[CSR, CSR]:
     return true, predicted
 
 
-def ranked_labels(pred: object, Y: CSR, k: int) -> NDArray[np.int32]:
+def ranked_labels(
+    pred: object, Y: CSR, k: int, label_names: Sequence[str] | None = None
+) -> NDArray[np.int32]:
     """The `k` best labels of each sample of `Y`, best first, −1 where there are fewer."""
     n, n_labels = Y.shape
     check_parameter("the top-k metrics", "k", k, Integer(low=1))
     top = pred if isinstance(pred, TopK) else _rank(pred, Y.shape, min(k, n_labels))
+    top.check_labels(n, n_labels, label_names)
     # A model may know fewer labels than the truth has, and then cannot rank more.
     known = n_labels if top.classes is None else len(top.classes)
-    if len(top) != n or known > n_labels:
-        raise _shapes_differ((len(top), known), Y.shape)
     if top.k < min(k, known):
         raise DataError(
             f"The ranking holds {top.k} labels a sample and k is {k}: "
             f"predict at least {k} labels a sample, or ask for k ≤ {top.k}."
         )
-    _check_rows(top, n_labels)
+    _check_rows(top)
     labels = np.full((n, k), -1, dtype=np.int32)
     labels[:, : top.k] = top.labels[:, :k]
     return labels
@@ -66,35 +69,29 @@ def _rank(scores: object, shape: tuple[int, int], k: int) -> TopK:
             f"A ranking must be a TopK or a sparse matrix of scores. Got {type(scores).__name__} "
             "instead; scipy.sparse.csr_array(scores) ranks the entries that are not zero."
         )
-    matrix = sp.csr_array(scores)
+    matrix = checked_csr(scores, "The ranking")
     if matrix.shape != shape:
-        raise _shapes_differ(matrix.shape, shape)
-    check_structure(matrix, "The ranking")
+        raise DataError(
+            f"The ranking is of {matrix.shape[0]} samples and {matrix.shape[1]} labels, "
+            f"Y_true of {shape[0]} samples and {shape[1]} labels."
+        )
     if matrix.dtype.kind not in "fiub":
         raise DataError(f"The ranking must hold real numbers. Got dtype {matrix.dtype} instead.")
     matrix = matrix.astype(np.float64)  # a copy: the caller's matrix stays as it is
     matrix.sum_duplicates()
     check_finite(matrix, "The ranking")
+    if matrix.nnz > 1 and np.all(matrix.data == matrix.data[0]):
+        raise DataError(
+            f"All scores of the ranking are {matrix.data[0]:g}, so that it ranks nothing: an "
+            "indicator, as predict gives it, is passed as labels=model.predict(X), and a ranking "
+            "comes from model.predict_topk(X, k) or model.decision_function(X)."
+        )
     return TopK.from_csr(matrix, k)
 
 
-def _shapes_differ(ranking: tuple[int, int], truth: tuple[int, int]) -> DataError:
-    return DataError(
-        f"The ranking is of {ranking[0]} samples and {ranking[1]} labels, "
-        f"Y_true of {truth[0]} samples and {truth[1]} labels."
-    )
-
-
-def _check_rows(top: TopK, n_labels: int) -> None:
-    """Refuse labels out of range, gaps, duplicates and scores that are not sorted."""
+def _check_rows(top: TopK) -> None:
+    """Refuse gaps, duplicates and scores that are not sorted."""
     labels = top.labels
-    outside = (labels < -1) | (labels >= n_labels)
-    if outside.any():
-        row, rank = np.argwhere(outside)[0]
-        raise DataError(
-            f"The ranking of sample {row} holds label {labels[row, rank]}, "
-            f"outside 0…{n_labels - 1}."
-        )
     gaps = (labels[:, :-1] < 0) & (labels[:, 1:] >= 0)
     if gaps.any():
         row = np.argwhere(gaps)[0][0]

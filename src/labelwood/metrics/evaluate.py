@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from labelwood.core.names import shown, some
 from labelwood.core.params import RANDOM_STATE, Integer, Real, check_parameter
 from labelwood.core.propensity import Propensity, check_propensity
 from labelwood.core.topk import TopK
@@ -59,8 +60,10 @@ def evaluate(
         on its constants, which an array of probabilities cannot.
     ks : sequence of int
     taxonomy : Taxonomy, optional
+        Its nodes are matched with the labels by name where these have names (`label_names`, or
+        the classes of a `TopK`), and by position otherwise.
     label_names : sequence of str, optional
-        For the table of labels.
+        What the columns of `Y_true` are called.
     delta : float
         Each interval is meant to miss with this probability.
     n_bootstrap : int
@@ -94,7 +97,7 @@ def evaluate(
     shown = labels
     if ranking is not None:
         ks = _check_ks(ks)
-        hits = ranked_hits(Y, ranking, ks[-1], p)
+        hits = ranked_hits(Y, ranking, ks[-1], p, label_names=label_names)
         metrics |= _ranking_metrics(hits, ks)
         if isinstance(propensity, Propensity):
             sensitivity = tuple(sensitivities(hits, Y, propensity, ks))
@@ -107,7 +110,7 @@ def evaluate(
     if labels is not None:
         metrics |= _set_metrics(sets, p)
     if taxonomy is not None:
-        metrics |= _taxonomy_metrics(Y, labels, taxonomy)
+        metrics |= _taxonomy_metrics(Y, labels, _aligned(taxonomy, names))
     return Evaluation(
         figures=tuple(_figures(metrics, delta, n_bootstrap, random_state)),
         n_samples=Y.shape[0],
@@ -144,6 +147,19 @@ def _taxonomy_metrics(Y: CSR, labels: object, taxonomy: "Taxonomy") -> dict[str,
         raise DataError("The metrics of a taxonomy need label sets: pass labels=model.predict(X).")
     closed = closed_sets(Y, labels, taxonomy)
     return {"hierarchical F1": closed.f1_micro(), "any wrong": closed.subset_loss()}
+
+
+def _aligned(taxonomy: "Taxonomy", names: Sequence[str] | None) -> "Taxonomy":
+    """The taxonomy over the labels in their order; a label that is no node is a root."""
+    if names is None:
+        return taxonomy
+    nodes = set(taxonomy.names)
+    if not nodes.intersection(names):
+        raise DataError(
+            f"No label is a node of the taxonomy: the labels are {some(map(shown, names))}, "
+            f"the nodes {some(map(shown, taxonomy.names))}."
+        )
+    return taxonomy.align(names, unknown="root")
 
 
 def _figures(

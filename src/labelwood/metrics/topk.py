@@ -5,6 +5,7 @@ labels counts as 0. Equal scores of a sparse matrix are ranked by label index,
 the smaller first; a `TopK` is taken in the order in which it stands.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -98,8 +99,17 @@ class RankedHits:
         return self.weights, self.best
 
 
-def ranked_hits(Y_true: object, pred: TopK | CSR, k: int, propensity: object = None) -> RankedHits:
+def ranked_hits(
+    Y_true: object,
+    pred: TopK | CSR,
+    k: int,
+    propensity: object = None,
+    *,
+    label_names: Sequence[str] | None = None,
+) -> RankedHits:
     """Match a ranking against the truth once, for all metrics up to rank `k`.
+
+    `label_names` name the columns of the truth; a ranking of named classes must agree with them.
 
     Examples
     --------
@@ -109,9 +119,10 @@ def ranked_hits(Y_true: object, pred: TopK | CSR, k: int, propensity: object = N
     """
     Y = check_truth(Y_true)
     require_labels(Y)
-    labels = ranked_labels(pred, Y, k)
+    labels = ranked_labels(pred, Y, k, label_names)
     relevant = np.diff(Y.indptr).astype(np.int64)
-    hits = RankedHits(labels, _found(labels, Y), relevant)
+    found = TopK(labels, np.zeros(labels.shape, dtype=np.float32)).hits(Y)
+    hits = RankedHits(labels, found, relevant)
     return hits if propensity is None else weighted_hits(hits, Y, propensity)
 
 
@@ -205,16 +216,6 @@ def _ratio(top: DoubleArray, bottom: DoubleArray, largest: float) -> PerSample:
     For t in [0, 1] top − t·bottom lies between −t·largest and (1 − t)·largest.
     """
     return PerSample(np.minimum(top, bottom), bottom, largest)
-
-
-def _found(labels: NDArray[np.int32], Y: CSR) -> NDArray[np.bool_]:
-    """Whether each ranked label is in its row of `Y`: one search in the sorted pairs."""
-    n, n_labels = Y.shape
-    rows = np.arange(n, dtype=np.int64)
-    pairs = np.repeat(rows, np.diff(Y.indptr)) * n_labels + Y.indices
-    wanted = rows[:, None] * n_labels + labels
-    at = np.minimum(np.searchsorted(pairs, wanted), pairs.size - 1)
-    return (pairs[at] == wanted) & (labels >= 0)
 
 
 def _best(Y: CSR, weights: DoubleArray, k: int) -> DoubleArray:

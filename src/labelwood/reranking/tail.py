@@ -108,6 +108,7 @@ class TailClassifier(LabelEstimator):
         "max_iter": Integer(low=1),
         "n_jobs": N_JOBS,
     }
+    _feature_indices: ClassVar[tuple[str, ...]] = ("centers_indices_",)
     _fitted: ClassVar[FittedAttributes] = {
         "centers_indptr_": (np.int64, (None,)),
         "centers_indices_": (np.uint32, (None,)),

@@ -28,6 +28,7 @@ _PROPENSITY_FOREST: dict[str, Change] = {
 }
 
 PARAMETERS: dict[str, dict[str, Change]] = {
+    "Tagger": {"estimator": lambda value: {"estimator": "auto" if value is None else value}},
     "AnnotationTreeClassifier": _CODING_TREE,
     "PowersetTreeClassifier": _CODING_TREE,
     "BudgetedTreeClassifier": {"min_split": "min_samples_split"},

@@ -129,6 +129,7 @@ class OneVsRestSVM(LabelEstimator):
         "random_state": RANDOM_STATE,
         "n_jobs": N_JOBS,
     }
+    _feature_pointers: ClassVar[tuple[str, ...]] = ("postings_indptr_",)
     _fitted: ClassVar[FittedAttributes] = {
         "intercept_": (np.float32, ("labels",)),
         "lane_labels_": (np.int32, (None,)),

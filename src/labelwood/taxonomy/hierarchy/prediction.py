@@ -97,6 +97,8 @@ class HierarchicalPredictor(LabelEstimator):
     when they are first asked for.
     """
 
+    _feature_pointers: ClassVar[tuple[str, ...]] = ("postings_indptr_",)
+    _feature_indices: ClassVar[tuple[str, ...]] = ("support_indices_",)
     _fitted: ClassVar[FittedAttributes] = {
         "parent_": (np.int32, ("labels",)),
         "n_positive_": (np.int64, ("labels",)),

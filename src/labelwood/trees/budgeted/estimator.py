@@ -152,6 +152,7 @@ class BudgetedTreeClassifier(BudgetedEstimator):
         "random_state": RANDOM_STATE,
         "n_jobs": N_JOBS,
     }
+    _feature_indices: ClassVar[tuple[str, ...]] = ("features_",)
     _fitted: ClassVar[FittedAttributes] = {
         "roots_": (np.int64, ("trees",)),
         "right_": (np.int64, ("nodes",)),

@@ -100,6 +100,7 @@ class CodingTreeClassifier(LabelEstimator):
         "random_state": RANDOM_STATE,
         "n_jobs": N_JOBS,
     }
+    _feature_indices: ClassVar[tuple[str, ...]] = ("features_",)
     _fitted: ClassVar[FittedAttributes] = {
         "right_": (np.int64, (None,)),
         "intercepts_": (np.float32, (None,)),

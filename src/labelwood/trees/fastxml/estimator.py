@@ -110,6 +110,7 @@ class FastXMLClassifier(LabelEstimator):
         "n_jobs": N_JOBS,
     }
     _threshold: ClassVar[float] = 0.5
+    _feature_indices: ClassVar[tuple[str, ...]] = ("features_",)
     _fitted: ClassVar[FittedAttributes] = {
         "roots_": (np.int64, (None,)),
         "right_": (np.int64, (None,)),

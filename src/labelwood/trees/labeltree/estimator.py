@@ -137,6 +137,7 @@ class LabelTreeClassifier(LabelEstimator):
         "random_state": RANDOM_STATE,
         "n_jobs": N_JOBS,
     }
+    _feature_indices: ClassVar[tuple[str, ...]] = ("features_",)
     _fitted: ClassVar[FittedAttributes] = {
         "roots_": (np.int64, (None,)),
         "node_blocks_": (np.int64, (None,)),

@@ -145,6 +145,7 @@ class RuleTreeClassifier(RuleTreeMixin, LabelEstimator):
         "pruning_loss": OneOf("zero_one", "squared", "log_loss"),
         "shared_tree": Boolean(),
     }
+    _feature_indices: ClassVar[tuple[str, ...]] = ("features_",)
     _fitted: ClassVar[FittedAttributes] = TREE_ATTRIBUTES
     _threshold: ClassVar[float] = 0.5
 

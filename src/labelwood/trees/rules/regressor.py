@@ -61,6 +61,7 @@ class RuleTreeRegressor(RuleTreeMixin, RegressorMixin, FittedEstimator):
     """
 
     _constraints: ClassVar[Constraints] = {**TREE_CONSTRAINTS, "criterion": OneOf("squared")}
+    _feature_indices: ClassVar[tuple[str, ...]] = ("features_",)
     _fitted: ClassVar[FittedAttributes] = {**TREE_ATTRIBUTES, "single_target_": bool}
 
     pruning_loss: ClassVar[str] = "variance"
