@@ -159,7 +159,7 @@ class Tagger(FittedEstimator):
         if X.shape[1] != width:
             raise DataError(
                 f"{data.description or 'The data set'} has {X.shape[1]} features; "
-                f"the model was trained on {width} (a file that does not tell its width "
+                f"the model was trained on {width} (a file that does not state its width "
                 f"is read with n_features={width})."
             )
         return X

@@ -9,22 +9,16 @@ from labelwood.core.estimator import LabelEstimator
 from labelwood.errors import DataError
 
 
-def add_labels(model, X, Y, labels):
-    return getattr(model, "add_labels" if hasattr(model, "add_labels") else "partial_labels")(
-        X, Y, labels
-    )
-
-
 @pytest.mark.parametrize("kind", [OneVsRestSVM, LabelTreeClassifier])
 def test_a_new_label_of_which_there_are_only_positives_is_refused(kind):
     X, Y = separable(60, 6)
     model = kind(random_state=0).fit(X, Y)
     before = model.predict_topk(X, 3).scores
     with pytest.raises(DataError, match=r"All 10 samples have the new label 7.* without it"):
-        add_labels(model, X[:10], np.ones((10, 1)), [7])
+        model.add_labels(X[:10], np.ones((10, 1)), [7])
     mixed = np.column_stack([np.arange(10) % 2, np.ones(10)])
     with pytest.raises(DataError, match=r"All 10 samples have the new label 8"):
-        add_labels(model, X[:10], mixed, [7, 8])
+        model.add_labels(X[:10], mixed, [7, 8])
     assert np.array_equal(model.predict_topk(X, 3).scores, before)
 
 

@@ -274,3 +274,43 @@ def test_the_command_writes_the_three_files(tmp_path, monkeypatch):
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "toy.json", "toy.svg", "toy.txt"
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", studies.names())
+def test_captions_come_from_the_settings_that_run(name):
+    study = studies.find(name)
+    full, quick = (study.captions(Options(quick=one)) for one in (False, True))
+    assert len(full) > 0
+    assert not any("--quick" in note for note in (*full, *quick))
+
+
+def test_the_caption_of_a_quick_run_names_what_was_run():
+    result = studies.run("mab-fdr", only="time", quick=True)
+    runs = {row["J"] for row in result.rows}
+    assert max(runs) == 20
+    assert "20 experiments, 30 arms, at most 200 samples each, 10 runs;" in str(result)
+    assert "500 experiments" not in str(result)
+    assert result.to_dict()["notes"] == list(result.study.captions(result.options))
+    assert "500 experiments, 30 arms" in studies.find("mab-fdr").captions(Options())[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "full", "quick"),
+    [
+        ("mab-power", "gaussian: 500 experiments", "gaussian: 10 experiments"),
+        ("mab-captions", "drawn 20 times", "drawn 2 times"),
+        ("sbt-xor", "2,000 test samples, after 10,000", "200 test samples, after 500"),
+        ("sbt-features", "mean of 3 splits", "samples, one split"),
+        ("sbt-pruning", "8,000 training samples", "300 training samples"),
+        ("hrls-regret", "fresh points", "500 fresh points"),
+        ("coding-trees", "mean of 10 folds", "mean of 2 folds"),
+        ("pfastrexml-table", "Default parameters", "3 trees a forest, 400 samples at most"),
+        ("hrls-rcv1", "seconds", "The first 400 documents"),
+    ],
+)
+def test_captions_differ_where_the_quick_version_does(name, full, quick):
+    study = studies.find(name)
+    captions = ["\n".join(study.captions(Options(quick=one))) for one in (False, True)]
+    assert full in captions[0]
+    assert quick in captions[1]
+    assert quick not in captions[0]

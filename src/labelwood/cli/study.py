@@ -47,7 +47,7 @@ def study(
             quick=quick,
             seed=seed,
             jobs=jobs,
-            tell=None if quiet else _tell,
+            report=None if quiet else _report,
         )
     if json:
         options.print_json(result.to_dict())
@@ -78,5 +78,5 @@ def _check_out(out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
 
 
-def _tell(line: str) -> None:
+def _report(line: str) -> None:
     typer.echo(line, err=True)

@@ -59,7 +59,7 @@ class LabelEstimator(ClassifierMixin, FittedEstimator):
     calibration_probabilities_: DoubleArray
 
     def _begin_fit(self, X: object, y: object) -> tuple[CSR, CSR]:
-        """Check parameters and data; set the attributes that tell of them."""
+        """Check parameters and data; set the attributes that describe them."""
         check_parameters(self, self._constraints)
         for name in _CALIBRATION:
             self.__dict__.pop(name, None)  # of an earlier fit
@@ -201,9 +201,10 @@ class LabelEstimator(ClassifierMixin, FittedEstimator):
             )
         everywhere = np.bincount(columns.indices, minlength=len(labels)) == n
         if n and everywhere.any():
+            label = names.tolist()[int(everywhere.argmax())]
             raise DataError(
-                f"All {n} samples have the new label {labels[int(everywhere.argmax())]!r}, which "
-                "would then be predicted everywhere: give samples without it as well."
+                f"All {n} samples have the new label {label!r}, which would then be predicted "
+                "everywhere: give samples without it as well."
             )
         return columns
 

@@ -54,7 +54,7 @@ def run(
     quick: bool = False,
     seed: int = 0,
     jobs: int = -1,
-    tell: Callable[[str], None] | None = None,
+    report: Callable[[str], None] | None = None,
 ) -> Result:
     """Run a study.
 
@@ -74,7 +74,7 @@ def run(
         Seed of everything random.
     jobs : int
         Threads; -1 for all cores.
-    tell : callable, optional
+    report : callable, optional
         Gets a line for each row as it is done and for each part that is skipped.
 
     Returns
@@ -92,4 +92,4 @@ def run(
     """
     folder = None if data is None else Path(data)
     parts = (only,) if isinstance(only, str) else tuple(only)
-    return find(name).run(Options(folder, parts, quick, seed, jobs), tell)
+    return find(name).run(Options(folder, parts, quick, seed, jobs), report)

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from labelwood.studies._datasets import first
+from labelwood.studies._datasets import QUICK_SAMPLES, first
 from labelwood.studies._study import Options
 
 if TYPE_CHECKING:
@@ -24,6 +24,13 @@ def make(class_name: str, options: Options) -> Any:
         values["n_trees"] = _QUICK_TREES
     known = model.get_params()
     return model.set_params(**{name: values[name] for name in values if name in known})
+
+
+def parameters_note(options: Options) -> str:
+    """Of which parameters, and on how much data, the figures of `make`'s learners are."""
+    if not options.quick:
+        return "Default parameters"
+    return f"{_QUICK_TREES} trees a forest, {QUICK_SAMPLES} samples at most"
 
 
 def compile_kernels(model: Any, train: "Dataset") -> None:

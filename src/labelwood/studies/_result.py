@@ -40,7 +40,7 @@ class Result:
         quick = " (quick version: the figures mean nothing)" if self.options.quick else ""
         lines = [self.study.title + quick, "", *_table(self.rows, self.study.columns)]
         lines += [f"{part} skipped: {reason}" for part, reason in self.skipped.items()]
-        return "\n".join([*lines, *self.study.notes])
+        return "\n".join([*lines, *self.study.captions(self.options)])
 
     def __repr__(self) -> str:
         return f"Result({self.study.name}: {len(self.rows)} rows, {len(self.skipped)} skipped)"
@@ -58,7 +58,7 @@ class Result:
             },
             "rows": list(self.rows),
             "skipped": dict(self.skipped),
-            "notes": list(self.study.notes),
+            "notes": list(self.study.captions(self.options)),
         }
 
     def to_json(self) -> str:

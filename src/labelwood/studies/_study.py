@@ -50,8 +50,9 @@ class Study:
         that there is not is None or left out.
     draw : callable
         Draws rows of all parts on an empty matplotlib figure.
-    notes : sequence of str
-        What a reader of the table must know, a line each.
+    notes : sequence of str, or callable
+        What a reader of the table must know, a line each; a function of the options where they
+        name settings on which the options have an effect.
     """
 
     name: str
@@ -60,21 +61,25 @@ class Study:
     columns: Mapping[str, str]
     rows: Callable[[str, Options], Iterable[Row]]
     draw: Callable[[Any, Sequence[Row]], None]
-    notes: Sequence[str] = ()
+    notes: Sequence[str] | Callable[[Options], Sequence[str]] = ()
 
-    def run(self, options: Options, tell: Callable[[str], None] | None = None) -> Result:
+    def captions(self, options: Options) -> tuple[str, ...]:
+        """The notes on a run with these options."""
+        return tuple(self.notes(options) if callable(self.notes) else self.notes)
+
+    def run(self, options: Options, report: Callable[[str], None] | None = None) -> Result:
         """The rows of all parts that were asked for and can be run."""
-        say = tell or (lambda _: None)
+        announce = report or (lambda _: None)
         skipped = self._skipped(options)
         for part, reason in skipped.items():
-            say(f"{part} skipped: {reason}")
+            announce(f"{part} skipped: {reason}")
         rows: list[Row] = []
         for part in self._wanted(options):
             if part in skipped:
                 continue
             for row in self.rows(part, options):
                 rows.append(row)
-                say(line(row, self.columns))
+                announce(line(row, self.columns))
         return Result(self, options, tuple(rows), skipped)
 
     def _wanted(self, options: Options) -> list[str]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from labelwood.studies._datasets import QUICK_SAMPLES, first, folds, read_split, split_files
-from labelwood.studies._measure import best_of_three, compile_kernels, make, timed
+from labelwood.studies._measure import best_of_three, compile_kernels, make, parameters_note, timed
 from labelwood.studies._plot import draw_panels
 from labelwood.studies._result import Row
 from labelwood.studies._study import Options, Study
@@ -38,6 +38,12 @@ PUBLISHED = {  # F1, and its standard deviation over the folds (Table 8)
     ("cal500", "AT"): (0.362, 0.01),
 }
 _FOLDS, _QUICK_FOLDS = 10, 2
+
+
+def _n_folds(options: Options) -> int:
+    return _QUICK_FOLDS if options.quick else _FOLDS
+
+
 _FILES = {
     "corel5k": split_files("corel5k"),
     "cal500": ["cal500/all.txt.xz"],
@@ -66,8 +72,8 @@ def _splits(part: str, options: Options) -> list[tuple["Dataset", "Dataset"]]:
         return [first(train, test, QUICK_SAMPLES) if options.quick else (train, test)]
     data = _read_all(part, options)
     if options.quick:
-        return list(folds(first(data, data, QUICK_SAMPLES)[0], _QUICK_FOLDS, options.seed))
-    return list(folds(data, _FOLDS, options.seed))
+        data, _ = first(data, data, QUICK_SAMPLES)
+    return list(folds(data, _n_folds(options), options.seed))
 
 
 def _read_all(part: str, options: Options) -> "Dataset":
@@ -91,7 +97,7 @@ def _measure(
         train, sets = _sets_as_labels(train)
     with warnings.catch_warnings():
         # Rare labels can be in the test points of a fold alone: they count as missed.
-        warnings.filterwarnings("ignore", message=".*labels have no point")
+        warnings.filterwarnings("ignore", message=".*labels have no sample")
         compile_kernels(model, train)
         _, fit_seconds = timed(lambda: model.fit(train.X, train.Y))
     predicted, seconds = best_of_three(_prediction(model, test, sets))
@@ -165,10 +171,10 @@ STUDY = Study(
     },
     rows=rows,
     draw=draw,
-    notes=(
-        "F1 of the label sets, mean over points; F1@5 of the five best labels. Default parameters "
-        "(but with --quick).",
-        "corel5k and cal500: mean of ten folds, ± their standard deviation.",
+    notes=lambda options: (
+        "F1 of the label sets, mean over samples; F1@5 of the five best labels. "
+        f"{parameters_note(options)}.",
+        f"corel5k and cal500: mean of {_n_folds(options)} folds, ± their standard deviation.",
         "decisions: linear ones computed for a point; label powerset: one for each label set.",
         "seconds: training; µs a point: prediction of label sets, all test points at once; "
         "speed: one-vs-rest's time divided by it. Kernels are compiled.",

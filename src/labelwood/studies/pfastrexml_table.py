@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from labelwood.studies._datasets import QUICK_SAMPLES, first, read_split, split_files
-from labelwood.studies._measure import best_of_three, compile_kernels, make, timed
+from labelwood.studies._measure import best_of_three, compile_kernels, make, parameters_note, timed
 from labelwood.studies._plot import legend_below
 from labelwood.studies._result import Row
 from labelwood.studies._study import Options, Study
@@ -116,9 +116,9 @@ STUDY = Study(
     },
     rows=rows,
     draw=draw,
-    notes=(
-        "Percent; propensities of the training labels, a = 0.55, b = 1.5; default parameters "
-        "(but with --quick).",
+    notes=lambda options: (
+        "Percent; propensities of the training labels, a = 0.55, b = 1.5. "
+        f"{parameters_note(options)}.",
         "seconds: training; ms a point: prediction of the whole test set. Kernels are compiled.",
         "published: means over several splits, from the Extreme Classification Repository.",
     ),

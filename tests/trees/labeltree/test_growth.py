@@ -205,12 +205,15 @@ def test_growing_beyond_the_memory_is_refused_and_changes_nothing(monkeypatch):
     assert model.classes_.tolist() == [0, 1, 2]
 
 
+HALF = (np.arange(30) % 2)[:, None]  # a label of every other sample
+
+
 @pytest.mark.parametrize(
     ("Y", "labels", "message"),
     [
-        (np.ones((30, 1)), [1], "1 is known already; only new labels can be added"),
-        (np.ones((30, 2)), [7, 0], "0 is known already"),
-        (np.ones((30, 1)), np.array([1]), "^1 is known already"),
+        (HALF, [1], "1 is known already; only new labels can be added"),
+        (np.hstack([HALF, HALF]), [7, 0], "0 is known already"),
+        (HALF, np.array([1]), "^1 is known already"),
         (np.ones((30, 2)), [7], "Y must have 30 rows and a column for each of 1 labels"),
         (np.ones((29, 1)), [7], "Y must have 30 rows and a column for each of 1 labels"),
         (np.ones((30, 2)), [7, 7], "list of different labels"),
@@ -242,7 +245,7 @@ def test_a_model_without_a_tree_takes_no_new_labels():
     with pytest.raises(
         DataError, match="Labels cannot be added to a model without a tree; fit it again"
     ):
-        model.add_labels(X, np.ones((30, 1)), [2])
+        model.add_labels(X, HALF, [2])
 
 
 def test_a_grown_model_survives_saving_and_can_grow_further(tmp_path):

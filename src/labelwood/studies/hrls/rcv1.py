@@ -171,7 +171,7 @@ STUDY = Study(
     },
     rows=rows,
     draw=draw,
-    notes=(
+    notes=lambda options: (
         "Percent. any wrong: documents with at least one wrong label, and its standard error; "
         "F1: hierarchical.",
         "exact: `fit`, whose weights are those of learning on line with every example kept; "
@@ -182,6 +182,7 @@ STUDY = Study(
         "measured on the others; taken: the smallest whose error is within a standard error of "
         "that of exact least squares. It is the default, which part test has.",
         "label tree: the labels that it decides for, with their ancestors.",
+        *([f"The first {QUICK_SAMPLES} documents of both parts."] if options.quick else []),
         "seconds: training, kernels compiled. published: on 20,000 other documents of the corpus.",
     ),
 )

@@ -26,9 +26,14 @@ _BOUNDS = {"theorem 1": "regret_bound", "sharper": "sharper_regret_bound"}
 _FLOOR = 1e-6  # of the plot
 
 
+def _sizes(options: Options) -> tuple[int, int, tuple[int, ...]]:
+    """Runs, fresh points and the times of measurement."""
+    return _QUICK if options.quick else (N_RUNS, N_FRESH, TIMES)
+
+
 def rows(part: str, options: Options) -> Iterator[Row]:
     """Regret and bounds at each t, also at those from which on a bound says something."""
-    n_runs, n_fresh, times = _QUICK if options.quick else (N_RUNS, N_FRESH, TIMES)
+    n_runs, n_fresh, times = _sizes(options)
     model = data_model(part)
     process = model.process(random_state=options.seed)
     starts = [bound.facts["below 1 from t"] for bound in _bounds(process, 1).values()]
@@ -148,11 +153,11 @@ STUDY = Study(
     },
     rows=rows,
     draw=draw,
-    notes=(
+    notes=lambda options: (
         "chain: 3 nodes; star: a root with 6 children; balanced: two children each, 7 nodes.",
         f"Points of the unit circle, margins of at least {MARGIN} at every node.",
         "regret: before the t-th example, mean of the runs and its standard error, each over "
-        f"{N_FRESH:,} fresh points (but with --quick) with the exact probabilities of label sets.",
+        f"{_sizes(options)[1]:,} fresh points with the exact probabilities of label sets.",
         "other set: how often the label set is not that of the true predictor (2); 0 says that no "
         "fresh point of any run had another one.",
         "theorem 1, sharper: bounds for both; – where they are vacuous, that is 1 or more.",

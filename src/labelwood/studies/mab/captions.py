@@ -40,14 +40,30 @@ SETTINGS: dict[str, Any] = {
     "rates": (0.3, 0.6),
 }
 _QUICK: dict[str, Any] = {"limits": (500, 2_000), "limit": 2_000, "arms": (5, 10), "runs": 2}
+_QUICK_DRAWS = 2
+
+
+def _settings(options: Options) -> tuple[dict[str, Any], int]:
+    """What is run, and how often captions are drawn."""
+    return ({**SETTINGS, **_QUICK}, _QUICK_DRAWS) if options.quick else (SETTINGS, N_DRAWS)
+
+
+def _notes(options: Options) -> tuple[str, ...]:
+    settings, n_draws = _settings(options)
+    return (
+        *NOTES,
+        f"{len(CONTESTS)} contests, the captions liked most of each, drawn {n_draws} times: the "
+        f"control is the best arm, or with an effect one of the {N_CONTROLS} best of the others.",
+        f"{settings['runs']} runs of each drawing; an arm is pulled {settings['batch']} times at "
+        "once. ±: between drawings.",
+    )
 
 
 def rows(part: str, options: Options) -> Iterator[Row]:
     """Both panels of the figure."""
     import numpy as np
 
-    settings = {**SETTINGS, **(_QUICK if options.quick else {})}
-    n_draws = 2 if options.quick else N_DRAWS
+    settings, n_draws = _settings(options)
     most = max(settings["n_arms"], *settings["arms"])
     liked = np.array([best_captions(options.file(name), most) for name in FILES])
 
@@ -100,11 +116,5 @@ STUDY = Study(
     columns=COLUMNS,
     rows=rows,
     draw=draw_figures,
-    notes=(
-        *NOTES,
-        f"{len(CONTESTS)} contests, the captions liked most of each, drawn {N_DRAWS} times: the "
-        f"control is the best arm, or with an effect one of the {N_CONTROLS} best of the others.",
-        f"{SETTINGS['runs']} runs of each drawing; an arm is pulled {SETTINGS['batch']} times at "
-        "once. ±: between drawings.",
-    ),
+    notes=_notes,
 )

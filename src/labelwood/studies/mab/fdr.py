@@ -54,13 +54,31 @@ def rows(part: str, options: Options) -> Iterator[Row]:
                 yield {**names, **_figures(given, done, *error_rates, J)}
 
 
+def _sizes(options: Options) -> tuple[int, int]:
+    """How many experiments and runs there are."""
+    return _QUICK if options.quick else (N_EXPERIMENTS, N_RUNS)
+
+
+def _notes(options: Options) -> tuple[str, ...]:
+    n, runs = _sizes(options)
+    return (
+        f"{n} experiments, {N_ARMS} arms, at most {LIMIT} samples each, {runs} runs; "
+        f"best mean {BEST:g}, the others uniform in [0, {SECOND:g}], variance 1.",
+        "Where there is no effect the p-value is drawn uniformly. The control of the others is one "
+        f"of the {N_CONTROLS} best arms but the best.",
+        f"α = {ALPHA}; W(0) = α/2; γ of LORD and LORD '15 of factor {GAMMA_SCALE}.",
+        "FDR, mFDR: among the first J experiments (4.8); worst: the largest of any up to J. FDP "
+        "90 %: in nine runs of ten the share of false discoveries is not larger.",
+    )
+
+
 def _run(procedure: str, share: float, options: Options) -> tuple[Experiments, "SequenceRuns"]:
     import numpy as np
 
     from labelwood.experiments.best_arm import SubGaussian
     from labelwood.experiments.simulation import Setting
 
-    n, runs = _QUICK if options.quick else (N_EXPERIMENTS, N_RUNS)
+    n, runs = _sizes(options)
     rng = np.random.default_rng(options.seed)
     arms = one_best(n, N_ARMS, BEST, SECOND, rng)
     given = with_controls(arms, N_CONTROLS, rng, share)
@@ -141,13 +159,5 @@ STUDY = Study(
     },
     rows=rows,
     draw=draw,
-    notes=(
-        f"{N_EXPERIMENTS} experiments, {N_ARMS} arms, at most {LIMIT} samples each, {N_RUNS} runs; "
-        f"best mean {BEST:g}, the others uniform in [0, {SECOND:g}], variance 1.",
-        "Where there is no effect the p-value is drawn uniformly. The control of the others is one "
-        f"of the {N_CONTROLS} best arms but the best.",
-        f"α = {ALPHA}; W(0) = α/2; γ of LORD and LORD '15 of factor {GAMMA_SCALE}.",
-        "FDR, mFDR: among the first J experiments (4.8); worst: the largest of any up to J. FDP "
-        "90 %: in nine runs of ten the share of false discoveries is not larger.",
-    ),
+    notes=_notes,
 )

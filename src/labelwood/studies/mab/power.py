@@ -46,12 +46,31 @@ _QUICK: dict[str, dict[str, Any]] = {
 _QUICK_EXPERIMENTS = 10
 
 
+def _n_experiments(part: str, options: Options) -> int:
+    return _QUICK_EXPERIMENTS if options.quick else N_EXPERIMENTS[part]
+
+
+def _notes(options: Options) -> tuple[str, ...]:
+    described = {
+        "gaussian": "best mean {:g}, the others uniform in [0, {:g}], variance 1.",
+        "bernoulli": "{:g} and [0, {:g}].",
+    }
+    sizes = {part: _n_experiments(part, options) for part in described}
+    means = {part: text.format(*BEST_AND_SECOND[part]) for part, text in described.items()}
+    return (
+        *NOTES,
+        " ".join(f"{part}: {sizes[part]} experiments, {means[part]}" for part in described),
+        "The control is the best arm, or with an effect one of the "
+        f"{N_CONTROLS} best of the others.",
+    )
+
+
 def rows(part: str, options: Options) -> Iterator[Row]:
     """Both panels of the figure."""
     import numpy as np
 
     settings = {**PARTS[part], **(_QUICK[part] if options.quick else {})}
-    n = _QUICK_EXPERIMENTS if options.quick else N_EXPERIMENTS[part]
+    n = _n_experiments(part, options)
 
     def draws(n_arms: int) -> list[Experiments]:
         rng = np.random.default_rng((options.seed, n_arms))
@@ -79,11 +98,5 @@ STUDY = Study(
     columns=COLUMNS,
     rows=rows,
     draw=draw_figures,
-    notes=(
-        *NOTES,
-        "gaussian: 500 experiments, best mean 8, the others uniform in [0, 5], variance 1. "
-        "bernoulli: 50 experiments, 0.7 and [0, 0.4].",
-        "The control is the best arm, or with an effect one of the "
-        f"{N_CONTROLS} best of the others.",
-    ),
+    notes=_notes,
 )

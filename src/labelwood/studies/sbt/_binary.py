@@ -23,12 +23,23 @@ N_SPLITS = 3
 N_FOLDS = 3
 TEST_SHARE = 0.2
 MOST_POINTS = 8_000  # of a set, but for a test file of its own
-ERROR_NOTE = (
-    f"error: per cent of the test points, mean of {N_SPLITS} splits 80/20 (a9a, rcv1: their own "
-    f"test sets, {MOST_POINTS:,} training points), ± standard deviation; rows of unit length."
-)
 _MEASURED = ("madelon",)  # columns of measurements, which need a common scale
 _QUICK_SAMPLES = 300
+
+
+def error_note(options: Options) -> str:
+    """How the errors of a run were measured."""
+    n, n_splits = _sizes(options)
+    splits = "one split" if n_splits == 1 else f"mean of {n_splits} splits"
+    return (
+        f"error: per cent of the test samples, {splits} 80/20 (a9a, rcv1: their own test sets, "
+        f"{n:,} training samples), ± standard deviation; rows of unit length."
+    )
+
+
+def _sizes(options: Options) -> tuple[int, int]:
+    """Samples of a set at most, and splits."""
+    return (_QUICK_SAMPLES, 1) if options.quick else (MOST_POINTS, N_SPLITS)
 
 
 class Split(NamedTuple):
@@ -45,14 +56,14 @@ def read_splits(name: str, options: Options) -> list[Split]:
     import numpy as np
 
     rng = np.random.default_rng(options.seed)
-    n = _QUICK_SAMPLES if options.quick else MOST_POINTS
+    n, n_splits = _sizes(options)
     X, y = _read(name, 0, options)
     if len(FILES[name]) > 1:
         rows = rng.permutation(y.size)[:n]
         test = _read(name, 1, options, X.shape[1])
         return [_scaled(name, Split(X[rows], y[rows], *test))]
     splits = []
-    for _ in range(1 if options.quick else N_SPLITS):
+    for _ in range(n_splits):
         order = rng.permutation(y.size)[:n]
         test_rows, rows = np.split(order, [round(TEST_SHARE * order.size)])
         splits.append(_scaled(name, Split(X[rows], y[rows], X[test_rows], y[test_rows])))

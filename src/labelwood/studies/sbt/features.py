@@ -12,12 +12,12 @@ from labelwood.studies._plot import draw_panels
 from labelwood.studies._result import Row
 from labelwood.studies._study import Options, Study
 from labelwood.studies.sbt._binary import (
-    ERROR_NOTE,
     FILES,
     N_FOLDS,
     Split,
     best_by_trial,
     best_of,
+    error_note,
     figures,
     n_features,
     read_splits,
@@ -140,8 +140,8 @@ STUDY = Study(
     },
     rows=rows,
     draw=draw,
-    notes=(
-        ERROR_NOTE,
+    notes=lambda options: (
+        error_note(options),
         "budget: features that a decision may have; features: those that the whole model reads.",
         f"C of {C_GRID}: for SBT by its own trial on halves of the points, for SBT of planes, BAC "
         f"and linear SVM from {N_FOLDS}-fold cross-validation; L1: the largest within the budget.",

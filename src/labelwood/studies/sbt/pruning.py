@@ -11,7 +11,7 @@ from typing import Any
 from labelwood.studies._plot import draw_panels
 from labelwood.studies._result import Row
 from labelwood.studies._study import Options, Study
-from labelwood.studies.sbt._binary import ERROR_NOTE, FILES, figures, fitted, read_splits
+from labelwood.studies.sbt._binary import FILES, error_note, figures, fitted, read_splits
 
 C = 5.0  # the paper's
 BUDGETS = (5, 20, 50)
@@ -57,8 +57,8 @@ STUDY = Study(
     },
     rows=rows,
     draw=draw,
-    notes=(
-        ERROR_NOTE,
+    notes=lambda options: (
+        error_note(options),
         f"C = {C:g}, {', '.join(f'{name}={value}' for name, value in GROWN.items())}: trees are "
         "grown to the end; budget: features of a decision; features: those of the whole tree.",
         "for any gain: decisions stay where they leave fewer held-out errors; strictly: where "

@@ -29,9 +29,14 @@ _QUICK = (500, 200, (10, 20))
 _WARM_POINTS = 100
 
 
+def _sizes(options: Options) -> tuple[int, int, tuple[int, ...]]:
+    """Training and test samples, and numbers of noise features."""
+    return _QUICK if options.quick else (N_TRAIN, N_TEST, NOISE)
+
+
 def rows(part: str, options: Options) -> Iterator[Row]:
     """Every learner at each number of noise features."""
-    n_train, n_test, counts = _QUICK if options.quick else (N_TRAIN, N_TEST, NOISE)
+    n_train, n_test, counts = _sizes(options)
     for n_noise in counts:
         split = xor(n_train, n_test, n_noise, part, options.seed)
         for learner, model in _learners(part, n_noise, options).items():
@@ -122,9 +127,8 @@ STUDY = Study(
     },
     rows=rows,
     draw=draw,
-    notes=(
-        f"error: per cent of {N_TEST:,} test points, after {N_TRAIN:,} for training "
-        "(but with --quick).",
+    notes=lambda options: (
+        "error: per cent of {1:,} test samples, after {0:,} for training.".format(*_sizes(options)),
         "deciding: how many of the two features used most are the two that decide; pairs: splits "
         "by a pair of features, where no linear one helps.",
         "B: features in a decision; without pairs: linear splits alone, up to "
