@@ -1,7 +1,7 @@
 """`make figures`: the figures of the docs, from the project's own commands.
 
-Figures of speed are drawn from docs/figures/*.json, which are copies of what `make bench`
-wrote on a quiet machine; all others are computed here, in about a minute. Text and axes are
+Figures of speed are drawn from docs/figures/*.json, which hold what `make bench` measured on a
+quiet machine (docs/research/performance.md); all others are computed here, in about a minute. Text and axes are
 of a gray that can be read on a light and on a dark page, and the background is transparent.
 """
 
@@ -177,7 +177,7 @@ def accuracy_time(axes: Any) -> None:
         axes.annotate(
             name, (figures["seconds"], figures["P@1"]), (5, 5), textcoords="offset points"
         )
-    axes.set(xscale="log", xlabel="training, seconds, two threads", ylabel="P@1, %")
+    axes.set(xlim=(0, 75), xlabel="training, seconds, two threads", ylabel="P@1, %")
     axes.set_title("EURLEX57K: 45,000 documents, 4,271 labels")
 
 
@@ -189,8 +189,10 @@ def growth(axes: Any) -> None:
     for learner in LEARNERS:
         seconds = [run["seconds"] for run in stored[f"{learner} labels"]["runs"]]
         axes.plot(sizes, seconds, "o-", color=next(colors), label=learner)
-    axes.set(xscale="log", yscale="log", xlabel="labels", ylabel="training, seconds, two threads")
-    axes.set_title(f"Training time against the number of labels ({POINTS:,} synthetic samples)")
+    axes.set(xscale="log", ylim=(0, None), xlabel="labels", ylabel="training, seconds, two threads")
+    axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    axes.minorticks_off()
+    axes.set_title(f"Training time against labels ({POINTS:,} synthetic samples)")
     axes.legend()
 
 
