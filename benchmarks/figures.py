@@ -1,8 +1,8 @@
 """`make figures`: the figures of the docs, from the project's own commands.
 
 Figures of speed are drawn from docs/figures/*.json, which hold what `make bench` measured on a
-quiet machine (docs/research/performance.md); all others are computed here, in about a minute. Text and axes are
-of a gray that can be read on a light and on a dark page, and the background is transparent.
+quiet machine (docs/research/performance.md); all others are computed here, in about a minute. Text
+and axes are gray, readable on a light and on a dark page; the background is transparent.
 """
 
 import json
