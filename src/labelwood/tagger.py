@@ -281,7 +281,7 @@ def _candidates(given: str | tuple[Any, ...]) -> dict[str, Any]:
 
     kinds = {kind.__name__: kind for kind in (OneVsRestSVM, LabelTreeClassifier)}
     if given == "auto":
-        return {name: kind(random_state=0) for name, kind in kinds.items()}
+        return {name: kind(C="auto", random_state=0) for name, kind in kinds.items()}
     named = {} if isinstance(given, str) else {type(one).__name__: one for one in given}
     if named.keys() != kinds.keys() or len(named) != len(given):
         raise ParameterError(

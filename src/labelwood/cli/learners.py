@@ -40,7 +40,9 @@ def make_learners(learner: str, settings: Sequence[str], *, seed: int, jobs: int
     if learner not in LEARNERS:
         raise ParameterError(f"no learner {learner!r}; there are {', '.join(LEARNERS)}")
     own = [setting for setting in settings if not setting.startswith("text.")]
-    defaults = {"random_state": seed, "n_jobs": jobs}
+    defaults: dict[str, Any] = {"random_state": seed, "n_jobs": jobs}
+    if set(LEARNERS[learner]) <= set(LEARNERS["auto"]):
+        defaults["C"] = "auto"  # people do not tune; --set C=… does
     kinds = [getattr(labelwood, name) for name in LEARNERS[learner]]
     for name in (setting.partition("=")[0] for setting in own):
         knowing = [kind for kind in kinds if name in kind._constraints]

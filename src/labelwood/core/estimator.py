@@ -143,9 +143,9 @@ class LabelEstimator(ClassifierMixin, FittedEstimator):
         probabilities[entry_rows(scores), scores.indices] = self._probabilities(scores.data)
         return probabilities / probabilities.sum(axis=1, keepdims=True)
 
-    def _calibrate(self, X: CSR, Y: CSR) -> None:
+    def _calibrate(self, X: CSR, Y: CSR, **params: object) -> None:
         """Learn how often a score is right, from samples that a second fit has not seen."""
-        model = clone(self).set_params(calibrate=False)
+        model = clone(self).set_params(calibrate=False, **params)
         outcomes = held_out_scores(model, X, Y, getattr(model, "random_state", None))
         self.calibration_scores_, self.calibration_probabilities_ = fit_calibration(*outcomes)
 

@@ -30,10 +30,13 @@ from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, DoubleArray
 from labelwood.errors import DataError
 from labelwood.linear.onevsrest import label_costs
+from labelwood.linear.tuning import tune_C
 from labelwood.trees.labeltree.arrays import LabelForest, Search
 from labelwood.trees.labeltree.fitting import Outcome, add_labels, fit_trees
 from labelwood.trees.labeltree.training import Settings
 
+# Chosen on training folds of several data sets (docs/research/labeltree.md).
+_DEFAULT_C = 1.0
 _NO_THRESHOLD = -1.0  # below every score
 
 
@@ -52,9 +55,10 @@ class LabelTreeClassifier(LabelEstimator):
         Largest number of labels of a leaf.
     branching : int
         Largest number of children of a node, from 2 to 32.
-    C : float or array of shape (n_labels,)
-        Inverse regularization strength, as in LinearSVC. With rows of unit length the default
-        suits TF-IDF.
+    C : float, array of shape (n_labels,) or "auto"
+        "auto" chooses a multiple of the default on held-out training samples (see `C_` and
+        `tuning_`). Inverse regularization strength, as in LinearSVC. With rows of unit length
+        the default suits TF-IDF.
     loss : "squared_hinge" or "logistic"
         Loss of a classifier. The logistic loss is slower and needs a larger `C`.
     propensity : None, "estimate", Propensity or array of shape (n_labels,)
@@ -102,6 +106,11 @@ class LabelTreeClassifier(LabelEstimator):
         With `calibrate`: knots of the map from scores to probabilities.
     n_iter_ : int
         Largest number of passes of a block of classifiers.
+    C_ : float or array
+        The value of `C` that was used.
+    tuning_ : dict
+        With `C="auto"`: the values that were tried, their P@1, 3 and 5 on held-out samples,
+        and the reason of the choice.
     stop_reason_ : str
         Whether the classifiers trained last met their tolerance.
 
@@ -119,7 +128,7 @@ class LabelTreeClassifier(LabelEstimator):
         "n_trees": Integer(low=1),
         "max_leaf_labels": Integer(low=1),
         "branching": Integer(low=2, high=32),
-        "C": (Real(above=0), Instance("ndarray")),
+        "C": (Real(above=0), OneOf("auto"), Instance("ndarray")),
         "loss": OneOf("squared_hinge", "logistic"),
         "propensity": (OneOf("estimate"), Instance("ndarray", "Propensity"), None),
         "n_negatives": Integer(low=0),
@@ -159,7 +168,7 @@ class LabelTreeClassifier(LabelEstimator):
         n_trees: int = 1,
         max_leaf_labels: int = 32,
         branching: int = 16,
-        C: float | DoubleArray = 1.0,
+        C: float | str | DoubleArray = _DEFAULT_C,
         loss: str = "squared_hinge",
         propensity: str | DoubleArray | Propensity | None = None,
         n_negatives: int = 0,
@@ -201,19 +210,32 @@ class LabelTreeClassifier(LabelEstimator):
     def fit(self, X: object, y: object) -> Self:
         """Cluster the labels and train the classifiers of all trees."""
         matrix, Y = self._begin_fit(X, y)
+        self._choose_C(matrix, Y)
         if self.calibrate:
-            self._calibrate(matrix, Y)
+            self._calibrate(matrix, Y, C=self.C_)
         outcome = fit_trees(
             self._scaled(matrix),
             Y,
             labels_with_samples(Y),
-            label_costs(self.C, self.propensity, Y, type(self).__name__),
+            label_costs(self._used_C(), self.propensity, Y, type(self).__name__),
             Settings.of(self),
             random_state=self.random_state,
             n_jobs=self.n_jobs,
         )
         self._set_forest(outcome)
         return self
+
+    def _choose_C(self, X: CSR, Y: CSR) -> None:
+        """Set `C_`, and `tuning_` where it was chosen by trial."""
+        self.__dict__.pop("tuning_", None)
+        self.C_ = self.C
+        if isinstance(self.C, str):
+            tuning = tune_C(self, X, Y, _DEFAULT_C)
+            self.C_, self.tuning_ = tuning.C, tuning.to_dict()
+
+    def _used_C(self) -> float | DoubleArray:
+        """`C_`, or the parameter where an array for other labels was set since, or an old model."""
+        return vars(self).get("C_", self.C) if isinstance(self.C, str) else self.C
 
     def add_labels(self, X: object, Y: object, labels: Sequence[object]) -> Self:
         """Add new labels, and leave the classifiers of all others as they are.
@@ -248,7 +270,7 @@ class LabelTreeClassifier(LabelEstimator):
         if not self.roots_.size and columns.nnz:
             raise DataError("Labels cannot be added to a model without a tree; fit it again.")
         used = labels_with_samples(columns)
-        costs = label_costs(self.C, self.propensity, columns, type(self).__name__)
+        costs = label_costs(self._used_C(), self.propensity, columns, type(self).__name__)
         numbers = np.arange(len(labels), dtype=np.uint32) + np.uint32(self.classes_.size)
         if used.size:
             outcome = add_labels(

@@ -1,0 +1,81 @@
+"""`C="auto"`: chosen on held-out training samples, reported, and the same for every thread."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import labelwood
+from builders import separable
+from labelwood import LabelTreeClassifier, OneVsRestSVM
+from labelwood.linear.tuning import tune_C
+
+BOTH = pytest.mark.parametrize("kind", [OneVsRestSVM, LabelTreeClassifier])
+
+
+def noisy(n=2000, seed=0):
+    """Each sample has the label of its largest of six features, among many features of noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 150)).astype(np.float32)
+    best = (X[:, :6] + 2 * rng.standard_normal((n, 6))).argmax(axis=1)
+    return sp.csr_array(X), sp.csr_array(np.eye(6, dtype=np.float32)[best])
+
+
+@BOTH
+def test_noise_wants_a_smaller_C_and_gets_it(kind):
+    X, Y = noisy()
+    model = kind(C="auto", random_state=0).fit(X, Y)
+    default = kind().C
+    assert default > model.C_
+    tried = {trial["C"]: trial["score"] for trial in model.tuning_["trials"]}
+    assert tried[model.C_] == max(tried.values())
+    assert set(model.tuning_["trials"][0]) == {"C", "P@1", "P@3", "P@5", "score"}
+
+
+@BOTH
+def test_the_model_is_that_of_the_chosen_value(kind):
+    X, Y = noisy()
+    model = kind(C="auto", random_state=0).fit(X, Y)
+    same = kind(C=model.C_, random_state=0).fit(X, Y)
+    a, b = model.predict_topk(X, 2), same.predict_topk(X, 2)
+    np.testing.assert_array_equal(a.scores, b.scores)
+
+
+@BOTH
+def test_the_choice_is_the_same_for_every_number_of_threads(kind):
+    X, Y = separable(300, 20)
+    one, two = (kind(C="auto", random_state=3, n_jobs=n).fit(X, Y) for n in (1, 2))
+    assert one.C_ == two.C_
+    assert one.tuning_ == two.tuning_
+
+
+@BOTH
+def test_too_few_samples_take_the_default_and_say_so(kind):
+    X, Y = separable(40, 3)
+    model = kind(C="auto", random_state=0).fit(X, Y)
+    assert model.C_ == kind().C
+    assert "too few to hold any out" in model.tuning_["reason"]
+
+
+def test_the_default_stays_where_all_values_are_alike():
+    X, Y = separable(400, 4)
+    tuning = tune_C(OneVsRestSVM(C="auto", random_state=0), X, Y, 0.55)
+    assert tuning.C == 0.55
+    assert "standard error" in tuning.reason
+
+
+@pytest.mark.parametrize("n_labels", [0, 1])
+def test_one_label_or_none_is_legal(n_labels):
+    X, Y = separable(300, 3)
+    model = OneVsRestSVM(C="auto", random_state=0).fit(X, sp.csr_array(Y[:, :n_labels]))
+    assert model.C_ > 0
+
+
+def test_a_tuned_model_is_saved_calibrated_and_extended(tmp_path):
+    X, Y = noisy()
+    model = OneVsRestSVM(C="auto", calibrate=True, random_state=0).fit(X, Y)
+    labelwood.save(model, tmp_path / "model")
+    loaded = labelwood.load(tmp_path / "model")
+    assert loaded.C_ == model.C_
+    assert loaded.tuning_ == model.tuning_
+    loaded.add_labels(X, Y[:, [0]], [6])
+    assert loaded.classes_.size == 7
