@@ -3,10 +3,12 @@
 import importlib
 import io
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from labelwood.errors import MissingExtraError
-from labelwood.studies._result import Row
+
+if TYPE_CHECKING:  # a result draws its rows
+    from labelwood.studies._result import Row
 
 # Identifiers from a fixed salt, text as text, no date: nothing that differs between two runs.
 _SETTINGS = {"svg.hashsalt": "labelwood", "svg.fonttype": "none", "font.size": 9}
@@ -23,7 +25,7 @@ def require_matplotlib() -> Any:
         raise MissingExtraError("The plot of a study", "report") from None
 
 
-def svg(draw: Callable[[Any, Sequence[Row]], None], rows: Sequence[Row]) -> bytes:
+def svg(draw: Callable[[Any, Sequence["Row"]], None], rows: Sequence["Row"]) -> bytes:
     """What `draw` makes of the rows on an empty figure."""
     matplotlib = require_matplotlib()
     file = io.BytesIO()
@@ -48,7 +50,7 @@ def legend_below(figure: Any, panels: Iterable[Any]) -> None:
 
 
 def draw_panels(
-    figure: Any, rows: Sequence[Row], *, panel: str, curve: str, x: str, y: str
+    figure: Any, rows: Sequence["Row"], *, panel: str, curve: str, x: str, y: str
 ) -> None:
     """A panel for each value of column `panel`: `y` against `x`, a curve for each of `curve`.
 
@@ -76,7 +78,7 @@ def draw_panels(
 
 
 def _curve(
-    axes: Any, rows: Sequence[Row], x: str, y: str, name: str, colours: dict[str, str]
+    axes: Any, rows: Sequence["Row"], x: str, y: str, name: str, colours: dict[str, str]
 ) -> None:
     colour = colours[name.partition(",")[0]]
     points = [(row[x], row[y]) for row in rows if row.get(x) is not None]

@@ -5,6 +5,8 @@ weights of the node are scattered into a dense vector once, and each row gathers
 goes on alone is scattered itself, and the weights of the nodes on its path gather from it.
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,7 +14,9 @@ from labelwood.core.kernel import kernel
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import DoubleArray, FloatArray, IndexArray, PointerArray
 from labelwood.linear.l2svm import solve
-from labelwood.trees.coding.arrays import CodingTree
+
+if TYPE_CHECKING:  # the arrays call these kernels
+    from labelwood.trees.coding.arrays import CodingTree
 
 _ONE = np.uint64(1)
 _FAR = 1e30  # stands for infinity, which kernels under fastmath must not produce
@@ -73,7 +77,7 @@ def length(X: CSRArrays, row: np.uint64, unit: bool) -> float:
 
 
 @kernel
-def product(tree: CodingTree, node: np.uint64, dense: FloatArray) -> float:
+def product(tree: "CodingTree", node: np.uint64, dense: FloatArray) -> float:
     """The dot product of the row in `dense` with the weights of the node."""
     total = 0.0
     first, end = tree.weight_indptr[node], tree.weight_indptr[node + _ONE]
@@ -97,7 +101,7 @@ def clear_row(X: CSRArrays, row: np.uint64, dense: FloatArray) -> None:
 
 
 @kernel
-def pays_to_scatter(X: CSRArrays, tree: CodingTree, node: int, rows: IndexArray) -> bool:
+def pays_to_scatter(X: CSRArrays, tree: "CodingTree", node: int, rows: IndexArray) -> bool:
     """Whether scattering the node's weights costs less than reading them for each row."""
     n_weights = tree.weight_indptr[node + 1] - tree.weight_indptr[node]
     cost = 2 * n_weights
@@ -109,7 +113,7 @@ def pays_to_scatter(X: CSRArrays, tree: CodingTree, node: int, rows: IndexArray)
 @kernel
 def scattered_products(
     X: CSRArrays,
-    tree: CodingTree,
+    tree: "CodingTree",
     node: int,
     rows: IndexArray,
     dense: FloatArray,
@@ -140,7 +144,7 @@ def _log_probability(margin: float) -> float:
 def likely_leaves(
     X: CSRArrays,
     unit: bool,
-    tree: CodingTree,
+    tree: "CodingTree",
     sharpness: float,
     beam: int,
     dense: FloatArray,
@@ -181,7 +185,7 @@ def likely_leaves(
 @kernel
 def _decide(
     X: CSRArrays,
-    tree: CodingTree,
+    tree: "CodingTree",
     nodes: PointerArray,
     positions: PointerArray,
     lengths: DoubleArray,
@@ -216,7 +220,7 @@ def _decide(
 
 @kernel
 def _advance(
-    tree: CodingTree,
+    tree: "CodingTree",
     margins: DoubleArray,
     sharpness: float,
     found: PointerArray,

@@ -5,6 +5,8 @@ after the other, most rows go to the negative child at each of the next nodes; t
 decisions of that chain are computed at once.
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from labelwood.core.kernel import kernel
@@ -19,7 +21,9 @@ from labelwood.trees.coding._decision_kernels import (
     scatter_row,
     scattered_products,
 )
-from labelwood.trees.coding.arrays import CodingTree
+
+if TYPE_CHECKING:  # the arrays call these kernels
+    from labelwood.trees.coding.arrays import CodingTree
 
 _ONE = np.uint64(1)
 _LANES = np.uint64(WIDTH)
@@ -29,7 +33,7 @@ _FEW = 4  # a chain continues while at most 1/_FEW of the nodes below branch off
 
 @kernel
 def find_leaves(
-    X: CSRArrays, unit: bool, tree: CodingTree, dense: FloatArray, slots: IndexArray
+    X: CSRArrays, unit: bool, tree: "CodingTree", dense: FloatArray, slots: IndexArray
 ) -> PointerArray:
     """The leaf of each row; with `unit`, of rows scaled to length one.
 
@@ -79,7 +83,7 @@ def find_leaves(
 
 @kernel
 def _walk(
-    X: CSRArrays, row: np.uint64, scale: float, tree: CodingTree, node: int, dense: FloatArray
+    X: CSRArrays, row: np.uint64, scale: float, tree: "CodingTree", node: int, dense: FloatArray
 ) -> int:
     """The leaf that a single row of norm `scale` reaches from `node`."""
     if tree.right[node] < 0:
@@ -94,7 +98,7 @@ def _walk(
 
 
 @kernel
-def _chain(tree: CodingTree, node: int, last: int, chain: PointerArray) -> int:
+def _chain(tree: "CodingTree", node: int, last: int, chain: PointerArray) -> int:
     """The nodes that follow each other by negative decisions; returns how many there are.
 
     `last` is the end of the nodes below `node`. The chain ends where much of the subtree is below
@@ -111,7 +115,7 @@ def _chain(tree: CodingTree, node: int, last: int, chain: PointerArray) -> int:
 
 
 @kernel
-def _chain_pays(X: CSRArrays, tree: CodingTree, chain: PointerArray, rows: IndexArray) -> bool:
+def _chain_pays(X: CSRArrays, tree: "CodingTree", chain: PointerArray, rows: IndexArray) -> bool:
     """Whether building the table costs less than evaluating half of the chain for each row."""
     if chain.size < _SHORT or rows.size < _SHORT:
         return False
@@ -125,7 +129,7 @@ def _chain_pays(X: CSRArrays, tree: CodingTree, chain: PointerArray, rows: Index
 
 
 @kernel
-def _chain_table(tree: CodingTree, chain: PointerArray, slots: IndexArray) -> FloatArray:
+def _chain_table(tree: "CodingTree", chain: PointerArray, slots: IndexArray) -> FloatArray:
     """The weights of the chain, sixteen for each of its features; `slots` maps features to rows.
 
     Slot 0, of all other features, holds zeros.
@@ -146,7 +150,7 @@ def _chain_table(tree: CodingTree, chain: PointerArray, slots: IndexArray) -> Fl
 @kernel
 def _exits_of_chain(
     X: CSRArrays,
-    tree: CodingTree,
+    tree: "CodingTree",
     chain: PointerArray,
     rows: IndexArray,
     lengths: DoubleArray,

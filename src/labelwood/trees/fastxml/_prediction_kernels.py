@@ -5,6 +5,8 @@ weights and many rows: there the weights of a node are scattered into a dense ve
 row gathers from it. Further down it is the row that is scattered, and the node's weights gather.
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,7 +14,9 @@ from labelwood.core._kernels import insert_label
 from labelwood.core.kernel import kernel
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import FloatArray, IndexArray, PointerArray
-from labelwood.trees.fastxml.arrays import Forest
+
+if TYPE_CHECKING:  # the arrays call these kernels
+    from labelwood.trees.fastxml.arrays import Forest
 
 _ONE = np.uint64(1)
 _FEW = 3  # rows; below this, scattering the weights of a node never pays
@@ -20,7 +24,7 @@ _FEW = 3  # rows; below this, scattering the weights of a node never pays
 
 @kernel
 def topk_rows(
-    X: CSRArrays, forest: Forest, n_features: int, n_labels: int, k: int
+    X: CSRArrays, forest: "Forest", n_features: int, n_labels: int, k: int
 ) -> tuple[NDArray[np.int32], FloatArray]:
     """The best `k` labels of each row and their scores, best first, −1 and −∞ where none is left.
 
@@ -48,7 +52,7 @@ def topk_rows(
 
 @kernel
 def above_rows(
-    X: CSRArrays, forest: Forest, n_features: int, n_labels: int, threshold: float
+    X: CSRArrays, forest: "Forest", n_features: int, n_labels: int, threshold: float
 ) -> tuple[PointerArray, IndexArray, FloatArray]:
     """Scores above `threshold` of each row, in CSR arrays (labels in no order)."""
     n = X.indptr.size - 1
@@ -81,7 +85,7 @@ def above_rows(
 def _score_row(
     X: CSRArrays,
     i: int,
-    forest: Forest,
+    forest: "Forest",
     nodes: PointerArray,
     dense: FloatArray,
     scores: FloatArray,
@@ -117,7 +121,7 @@ def _score_row(
 
 
 @kernel
-def _descend_together(X: CSRArrays, forest: Forest, n_features: int) -> NDArray[np.int64]:
+def _descend_together(X: CSRArrays, forest: "Forest", n_features: int) -> NDArray[np.int64]:
     """For each tree and row, the node below which the row is followed alone."""
     n = X.indptr.size - 1
     nodes = np.empty((forest.roots.size, n), dtype=np.int64)
@@ -152,7 +156,7 @@ def _descend_together(X: CSRArrays, forest: Forest, n_features: int) -> NDArray[
 
 
 @kernel
-def _pays_to_scatter(X: CSRArrays, forest: Forest, node: int, rows: IndexArray) -> bool:
+def _pays_to_scatter(X: CSRArrays, forest: "Forest", node: int, rows: IndexArray) -> bool:
     """Whether scattering the node's weights costs less than reading them for each row."""
     n_weights = forest.weight_indptr[node + 1] - forest.weight_indptr[node]
     if forest.right[node] < 0 or rows.size < _FEW:
@@ -166,7 +170,7 @@ def _pays_to_scatter(X: CSRArrays, forest: Forest, node: int, rows: IndexArray) 
 @kernel
 def _partition_rows(
     X: CSRArrays,
-    forest: Forest,
+    forest: "Forest",
     node: int,
     rows: IndexArray,
     dense: FloatArray,
