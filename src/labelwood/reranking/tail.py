@@ -5,15 +5,14 @@ Recommendation, Tagging, Ranking & Other Missing Label Applications" (PfastreXML
 decisions do badly on labels with a handful of samples, where a center is all there is to learn.
 """
 
-import warnings
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from labelwood.core.contract import FittedAttributes
+from labelwood.core.convergence import convergence_report
 from labelwood.core.estimator import LabelEstimator
 from labelwood.core.labels import labels_with_samples
 from labelwood.core.memory import require_memory
@@ -197,19 +196,14 @@ class TailClassifier(LabelEstimator):
         _, n_limited, n_stuck = np.bincount(outcomes, minlength=3)
         if self.center == "mean":
             self.stop_reason_ = "closed form"
-        elif n_limited:
-            self.stop_reason_ = (
-                f"iteration limit for {n_limited} labels; "
-                f"raise max_iter (now {self.max_iter}) or tol"
-            )
-            warnings.warn(self.stop_reason_, ConvergenceWarning, stacklevel=3)
-        elif n_stuck:
+        elif n_stuck and not n_limited:
             self.stop_reason_ = (
                 f"no step raises the likelihood of {n_stuck} labels any more, "
                 "tolerance met for the others"
             )
         else:
-            self.stop_reason_ = "tolerance met for every label"
+            remedy = f"raise max_iter (now {self.max_iter}) or tol"
+            self.stop_reason_ = convergence_report(n_limited, "label", remedy)
 
     def log_scores(self, X: object, labels: object) -> FloatArray:
         """The logarithm of P_l(x_i), for some labels of each sample.

@@ -262,7 +262,7 @@ def test_running_out_of_passes_is_said():
     assert limited.stop_reason_.startswith(f"iteration limit for {n_blocks} blocks of classifiers")
     assert limited.n_iter_ == 1
     enough = LabelTreeClassifier(**DEEP).fit(X, Y)
-    assert enough.stop_reason_ == "tolerance met by every classifier"
+    assert enough.stop_reason_ == "tolerance met for every block of classifiers"
     assert 1 < enough.n_iter_ <= 200
 
 

@@ -1,14 +1,13 @@
 """One linear classifier for each label against all other samples (see `working_sets`)."""
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.exceptions import ConvergenceWarning
 
 from labelwood.core.contract import FittedAttributes
+from labelwood.core.convergence import convergence_report
 from labelwood.core.estimator import LabelEstimator
 from labelwood.core.labels import labels_with_samples
 from labelwood.core.memory import require_memory
@@ -296,19 +295,12 @@ class OneVsRestSVM(LabelEstimator):
     def _set_stop_reason(self, blocks: list[Block]) -> None:
         unsolved = sum(block.labels.size for block in blocks if not block.solved)
         unfinished = sum(block.labels.size for block in blocks if not block.enough)
-        self.stop_reason_ = "tolerance met for every label"
-        if unsolved:
-            self.stop_reason_ = (
-                f"iteration limit for {unsolved} labels; "
-                f"raise max_iter (now {self.max_iter}) or tol"
-            )
-        elif unfinished:
-            self.stop_reason_ = (
-                f"round limit for {unfinished} labels; "
-                f"raise max_rounds (now {self.max_rounds}) or violators"
-            )
-        if unsolved or unfinished:
-            warnings.warn(self.stop_reason_, ConvergenceWarning, stacklevel=4)
+        n_limited, limit = unsolved, "iteration limit"
+        remedy = f"raise max_iter (now {self.max_iter}) or tol"
+        if unfinished and not unsolved:
+            n_limited, limit = unfinished, "round limit"
+            remedy = f"raise max_rounds (now {self.max_rounds}) or violators"
+        self.stop_reason_ = convergence_report(n_limited, "label", remedy, limit=limit)
 
     def _set_postings(self, postings: Postings) -> None:
         self.postings_indptr_ = postings.indptr

@@ -13,6 +13,7 @@ from labelwood.core.columns import equal_columns
 from labelwood.core.contract import FittedAttributes
 from labelwood.core.params import N_JOBS, RANDOM_STATE, Boolean, Constraints, Integer, Real
 from labelwood.core.random import RandomState
+from labelwood.core.records import record_of, set_record
 from labelwood.core.settings import settings_of
 from labelwood.core.types import AnyArray, DoubleArray, IndexArray, PointerArray
 from labelwood.linear.budgeted import (
@@ -248,8 +249,7 @@ class BudgetedTreeClassifier(BudgetedEstimator):
         n_classes = self.classes_.size
         positive = range(n_classes) if n_classes > 2 else range(1, 2)
         trees, strictness, effort = grow_trees(samples, codes, positive, growth, self.n_jobs)
-        for name, value in trees._asdict().items():
-            setattr(self, f"{name}_", value)
+        set_record(self, trees)
         self.units_ = np.ones(self.features_.size)
         if scaling is not None:
             factors = scaling.of(self.features_)
@@ -319,7 +319,7 @@ class BudgetedTreeClassifier(BudgetedEstimator):
     def _trees(self) -> "FlatTrees":
         from labelwood.trees.budgeted.arrays import FlatTrees
 
-        return FlatTrees(**{name: getattr(self, f"{name}_") for name in FlatTrees._fields})
+        return record_of(self, FlatTrees)
 
     def apply(self, X: object) -> PointerArray:
         """The leaf of each sample in each tree, as a node number, of shape (n, n_trees)."""

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelwood.core.columns import column_moments, varying
-from labelwood.core.sparse import compact_columns, csr_arrays, make_csr
+from labelwood.core.sparse import compact_columns, csr_arrays, entry_rows, make_csr
 from labelwood.core.types import CSR, AnyArray, DoubleArray, PointerArray
 
 _DENSE_WORK = 5e10  # products of two values that a search may cost, where most are not zero
@@ -105,7 +105,7 @@ def _dense_limit(n_rows: int) -> int:
 
 def _sparse_limit(X: CSR) -> int:
     """The most first columns with at most `_SPARSE_WORK` products of two values of a row."""
-    row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    row = entry_rows(X)
     low, high = 0, X.shape[1]
     while low < high:
         middle = (low + high + 1) // 2

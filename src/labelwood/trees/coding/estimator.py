@@ -1,16 +1,16 @@
 """What the powerset tree and the annotation tree share: everything but the shape of the tree."""
 
-import warnings
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from labelwood.core.contract import FittedAttributes
+from labelwood.core.convergence import convergence_report
 from labelwood.core.estimator import LabelEstimator
 from labelwood.core.labels import labels_with_samples
 from labelwood.core.params import N_JOBS, RANDOM_STATE, Boolean, Constraints, Integer, Real
+from labelwood.core.records import record_of, set_record
 from labelwood.core.types import CSR, FloatArray, IndexArray, PointerArray
 from labelwood.trees.coding.arrays import CodingTree
 
@@ -188,24 +188,15 @@ class CodingTreeClassifier(LabelEstimator):
             random_state=self.random_state,
             n_jobs=self.n_jobs,
         )
-        for name, array in zip(CodingTree._fields, grown.tree, strict=True):
-            setattr(self, f"{name}_", array)
+        set_record(self, grown.tree)
         self.n_leaves_ = int(found.counts.size)
         self.depth_ = grown.depth
         self.mean_decisions_ = grown.mean_decisions
         self.entropy_ = entropy(found.counts)
         self.n_iter_ = grown.n_iter
-        self._set_stop_reason(grown.n_unsolved)
+        remedy = f"raise max_iter (now {self.max_iter}) or tol"
+        self.stop_reason_ = convergence_report(grown.n_unsolved, "decision", remedy)
         return self
-
-    def _set_stop_reason(self, n_unsolved: int) -> None:
-        self.stop_reason_ = "tolerance met for every decision"
-        if n_unsolved:
-            self.stop_reason_ = (
-                f"iteration limit for {n_unsolved} decisions; "
-                f"raise max_iter (now {self.max_iter}) or tol"
-            )
-            warnings.warn(self.stop_reason_, ConvergenceWarning, stacklevel=3)
 
     def predict(self, X: object) -> Any:
         """The label set of the leaf that each sample reaches, as a CSR indicator.
@@ -245,7 +236,7 @@ class CodingTreeClassifier(LabelEstimator):
         return scores
 
     def _tree(self) -> CodingTree:
-        return CodingTree(*(getattr(self, f"{name}_") for name in CodingTree._fields))
+        return record_of(self, CodingTree)
 
     def _check_fitted(self) -> None:
         super()._check_fitted()

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from labelwood.core.sparse import make_csr
+from labelwood.core.sparse import entry_rows, make_csr
 from labelwood.core.types import CSR, PointerArray
 
 
@@ -78,7 +78,7 @@ def _nearest(some: CSR, others: CSR) -> tuple[PointerArray, PointerArray]:
     """Which rows of `some` have a label in common with one of `others`, and their nearest."""
     common = sp.csr_array(some @ others.T)
     common.sort_indices()
-    rows = np.repeat(np.arange(common.shape[0]), np.diff(common.indptr))
+    rows = entry_rows(common)
     sizes = np.diff(some.indptr)[rows] + np.diff(others.indptr)[common.indices]
     jaccard = common.data / (sizes - common.data)
     best = np.zeros(common.shape[0], dtype=jaccard.dtype)

@@ -23,6 +23,7 @@ from labelwood.core.params import (
     check_parameters,
 )
 from labelwood.core.random import kernel_states
+from labelwood.core.records import record_of, set_record
 from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, DoubleArray, FloatArray, IndexArray, PointerArray
 from labelwood.errors import DataError
@@ -240,14 +241,13 @@ class FastXMLClassifier(LabelEstimator):
         )
 
     def _set_trees(self, forest: Forest, depths: PointerArray, paths: DoubleArray) -> None:
-        for name, array in zip(Forest._fields, forest, strict=True):
-            setattr(self, f"{name}_", array)
+        set_record(self, forest)
         self.n_leaves_ = forest.leaves()
         self.depth_ = depths
         self.path_length_ = paths
 
     def _forest(self) -> Forest:
-        return Forest(*(getattr(self, f"{name}_") for name in Forest._fields))
+        return record_of(self, Forest)
 
     def _check_fitted(self) -> None:
         super()._check_fitted()

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from labelwood.core.contract import FittedAttributes
 from labelwood.core.params import Constraints, OneOf, Real, check_parameter
 from labelwood.core.propensity import Propensity
-from labelwood.core.sparse import csr_arrays, row_blocks
+from labelwood.core.sparse import csr_arrays, entry_rows, row_blocks
 from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, DoubleArray, FloatArray
 from labelwood.errors import DataError, LabelwoodWarning, ParameterError
@@ -279,7 +279,7 @@ newton_steps, normalize, calibrate, random_state, n_jobs :
         check_parameter(type(self).__name__, "alpha", self.alpha, self._constraints["alpha"])
         # Pairs of the same label next to each other: its center is scattered once for all.
         order = np.argsort(scores.indices, kind="stable")
-        rows = np.repeat(np.arange(X.shape[0]), np.diff(scores.indptr))[order]
+        rows = entry_rows(scores)[order]
         labels = scores.indices[order].astype(np.int32, copy=False)
         log_p = np.empty_like(scores.data)
         log_p[order] = self.tail_.log_pairs(X, rows, labels, n_jobs=self.n_jobs)

@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelwood.core.propensity import Propensity, check_propensity
-from labelwood.core.sparse import checked_csr
+from labelwood.core.sparse import checked_csr, entry_rows
 from labelwood.core.types import CSR, DoubleArray, PointerArray
 from labelwood.errors import DataError
 
@@ -87,7 +87,7 @@ def _checked_entries(given: object, shape: tuple[int, int]) -> CSR:
 
 def _positions(matrix: CSR) -> PointerArray:
     """The position of each entry in the flattened matrix."""
-    rows = np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr))
+    rows = entry_rows(matrix)
     return rows * matrix.shape[1] + matrix.indices
 
 

@@ -4,14 +4,13 @@ As Parabel (Prabhu et al. 2018), Bonsai (Khandagale et al. 2020) and XR-Linear (
 2022): a point goes down from the root to the clusters whose decisions it passes best.
 """
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from labelwood.core.contract import FittedAttributes
+from labelwood.core.convergence import convergence_report
 from labelwood.core.estimator import LabelEstimator
 from labelwood.core.labels import labels_with_samples
 from labelwood.core.params import (
@@ -26,6 +25,7 @@ from labelwood.core.params import (
     check_parameters,
 )
 from labelwood.core.propensity import Propensity
+from labelwood.core.records import record_of, set_record
 from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, DoubleArray
 from labelwood.errors import DataError
@@ -289,16 +289,10 @@ class LabelTreeClassifier(LabelEstimator):
         return self
 
     def _set_forest(self, outcome: Outcome) -> None:
-        for name, array in outcome.forest._asdict().items():
-            setattr(self, f"{name}_", array)
+        set_record(self, outcome.forest)
         self.n_iter_ = outcome.n_iter
-        self.stop_reason_ = "tolerance met by every classifier"
-        if outcome.n_unsolved:
-            self.stop_reason_ = (
-                f"iteration limit for {outcome.n_unsolved} blocks of classifiers; "
-                f"raise max_iter (now {self.max_iter}) or tol"
-            )
-            warnings.warn(self.stop_reason_, ConvergenceWarning, stacklevel=3)
+        remedy = f"raise max_iter (now {self.max_iter}) or tol"
+        self.stop_reason_ = convergence_report(outcome.n_unsolved, "block of classifiers", remedy)
 
     @property
     def _threshold(self) -> float:  # type: ignore[override]
@@ -306,7 +300,7 @@ class LabelTreeClassifier(LabelEstimator):
         return 0.5 if self.loss == "logistic" else float(np.exp(-1.01))
 
     def _forest(self) -> LabelForest:
-        return LabelForest(*(getattr(self, f"{name}_") for name in LabelForest._fields))
+        return record_of(self, LabelForest)
 
     def _check_fitted(self) -> None:
         super()._check_fitted()

@@ -1,0 +1,54 @@
+"""Why an iterative fit ended: one wording for all estimators, and a warning at the limit."""
+
+import sys
+import warnings
+
+from sklearn.exceptions import ConvergenceWarning
+
+_PACKAGE = __name__.partition(".")[0]
+
+
+def convergence_report(
+    n_unsolved: int, what: str, remedy: str, *, limit: str = "iteration limit"
+) -> str:
+    """The `stop_reason_` of a fit of many small problems.
+
+    Parameters
+    ----------
+    n_unsolved : int
+        How many of them ended at a limit; if any did, a ConvergenceWarning with the same text
+        is shown where the user called `fit`.
+    what : str
+        What was solved: "label", "node", "decision".
+    remedy : str
+        What raises the limit, as in "raise max_iter (now 100) or tol".
+    limit : str
+        Which limit it was.
+
+    Examples
+    --------
+    >>> convergence_report(0, "label", "raise max_iter")
+    'tolerance met for every label'
+    """
+    if not n_unsolved:
+        return f"tolerance met for every {what}"
+    first, *rest = what.split(" ", 1)  # "2 blocks of classifiers"
+    many = " ".join([first + "s" * (n_unsolved > 1), *rest])
+    reason = f"{limit} for {n_unsolved} {many}; {remedy}"
+    warnings.warn(reason, ConvergenceWarning, stacklevel=user_stacklevel())
+    return reason
+
+
+def user_stacklevel() -> int:
+    """The `stacklevel` that makes the caller's warning point at the user's own line.
+
+    That is the first frame outside the package, however many of its functions lie between.
+    """
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+def _is_ours(module: str) -> bool:
+    return module == _PACKAGE or module.startswith(f"{_PACKAGE}.")
