@@ -13,7 +13,7 @@ from labelwood.core.params import check_parameters
 from labelwood.core.types import CSR, AnyArray, DoubleArray, PointerArray
 from labelwood.errors import DataError
 
-_MAX_WEIGHT = 1e30  # squares and sums of weights stay far within float64
+_MAX_WEIGHT = 1e150  # so that the square of a weight, and of its inverse, is a float64
 
 
 class ClassEstimator(ClassifierMixin, FittedEstimator):

@@ -33,7 +33,7 @@ def convergence_report(
     if not n_unsolved:
         return f"tolerance met for every {what}"
     first, *rest = what.split(" ", 1)  # "2 blocks of classifiers"
-    many = " ".join([first + "s" * (n_unsolved > 1), *rest])
+    many = " ".join([first + ("s" if n_unsolved > 1 else ""), *rest])
     reason = f"{limit} for {n_unsolved} {many}; {remedy}"
     warnings.warn(reason, ConvergenceWarning, stacklevel=user_stacklevel())
     return reason

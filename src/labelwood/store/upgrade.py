@@ -47,6 +47,7 @@ PARAMETERS: dict[str, dict[str, Change]] = {
 """Class → old parameter of format 1 → what became of it."""
 
 ATTRIBUTES: dict[str, dict[str, Change]] = {
+    "BudgetedTreeClassifier": {"n_points_": "n_samples_"},
     "OneVsRestSVM": {"n_iter_": "n_passes_"},
     "PfastXMLClassifier": {"propensities_": "propensity_"},
     "PfastreXMLClassifier": {"propensities_": "propensity_"},

@@ -262,7 +262,7 @@ def test_nodes_hold_the_points_of_their_children():
     model = BudgetedTreeClassifier(2, prune=False, random_state=0).fit(X, y)
     for node in np.flatnonzero(model.right_ >= 0):
         children = [node + 1, model.right_[node]]
-        assert model.n_points_[node] == model.n_points_[children].sum()
+        assert model.n_samples_[node] == model.n_samples_[children].sum()
         np.testing.assert_allclose(model.totals_[node], model.totals_[children].sum(axis=0))
         below = model.subtree_errors_[children].sum(axis=0)
         np.testing.assert_allclose(model.subtree_errors_[node], below)
@@ -474,7 +474,7 @@ def test_usage_counts_the_points_that_pass():
     for node in range(model.right_.size):
         for feature in model.features_[model.indptr_[node] : model.indptr_[node + 1]]:
             counts[int(feature)] += 1
-            usage[int(feature)] += model.n_points_[node] / 1_000
+            usage[int(feature)] += model.n_samples_[node] / 1_000
     used = [feature for feature in range(12) if counts[feature]]
     assert model.selected_features_.tolist() == used
     assert model.feature_counts_.tolist() == [counts[feature] for feature in used]
@@ -935,7 +935,7 @@ def test_points_of_no_weight_do_not_count():
     weights[:60] = 0
     y[:60] = 1 - y[:60]
     model = BudgetedTreeClassifier(3, random_state=0).fit(X, y, sample_weight=weights)
-    assert model.n_points_[0] == 60
+    assert model.n_samples_[0] == 60
     assert model.score(X[60:], y[60:]) > 0.9
 
 
@@ -948,11 +948,11 @@ def test_the_unit_of_weights_is_no_matter_if_the_cost_is_in_the_same(k):
     model = BudgetedTreeClassifier(2, random_state=0).fit(X, y, sample_weight=weights)
     other = clone(model).set_params(C=1 / k).fit(X, y, sample_weight=k * weights)
     assert model.n_leaves_ > 2
-    for name in ("right_", "features_", "kinds_", "n_points_"):
+    for name in ("right_", "features_", "kinds_", "n_samples_"):
         assert getattr(other, name).tolist() == getattr(model, name).tolist()
     for name in ("weights_", "slopes_", "totals_", "subtree_errors_"):
         np.testing.assert_allclose(getattr(other, name), getattr(model, name), rtol=1e-4)
-    assert model.totals_[0].sum() == pytest.approx(model.n_points_[0])
+    assert model.totals_[0].sum() == pytest.approx(model.n_samples_[0])
 
 
 def test_a_decision_that_is_not_solved_is_said():
@@ -987,7 +987,7 @@ def test_values_too_small_for_the_cost_are_said():
     assert larger.score(1e-4 * X, y) > 0.9
     assert "raise C" not in larger.stop_reason_
     constant = clone(small).fit(np.ones((300, 2)), y)
-    assert constant.stop_reason_ == "leaves: 1 no feature tells the classes apart"
+    assert constant.stop_reason_ == "leaves: 1 no feature separates the classes"
 
 
 def test_halves_that_no_decision_divides_are_said_for_the_whole():

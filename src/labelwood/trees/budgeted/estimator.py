@@ -98,7 +98,7 @@ class BudgetedTreeClassifier(BudgetedEstimator):
         `weights_[k]` and by `intercepts_[k, v]`.
     units_ : array
         What each of `features_` was divided by: 1, or with `scale` its deviation × √`budget`.
-    n_points_, totals_ : arrays
+    n_samples_, totals_ : arrays
         For each node its training samples, as their own fold's classifiers sent them,
         and their weight outside and in the class of the tree. Weights are scaled to a mean of 1
         here and below.
@@ -163,7 +163,7 @@ class BudgetedTreeClassifier(BudgetedEstimator):
         "weights_": (np.float64, (None, "entries")),
         "intercepts_": (np.float64, (None, "nodes")),
         "units_": (np.float64, ("entries",)),
-        "n_points_": (np.int64, ("nodes",)),
+        "n_samples_": (np.int64, ("nodes",)),
         "totals_": (np.float64, ("nodes", 2)),
         "cv_errors_": (np.float64, ("nodes",)),
         "subtree_errors_": (np.float64, ("nodes", 2)),
@@ -182,7 +182,7 @@ class BudgetedTreeClassifier(BudgetedEstimator):
     weights_: DoubleArray
     intercepts_: DoubleArray
     units_: DoubleArray
-    n_points_: PointerArray
+    n_samples_: PointerArray
     totals_: DoubleArray
     cv_errors_: DoubleArray
     subtree_errors_: DoubleArray
@@ -302,8 +302,8 @@ class BudgetedTreeClassifier(BudgetedEstimator):
     def feature_usage_(self) -> DoubleArray:
         """Mean number of decisions with each selected feature that a sample meets in a tree."""
         places = np.searchsorted(self.selected_features_, self.features_)
-        passing = np.repeat(self.n_points_, np.diff(self.indptr_)).astype(np.float64)
-        return np.bincount(places, passing) / self.n_points_[self.roots_].sum()
+        passing = np.repeat(self.n_samples_, np.diff(self.indptr_)).astype(np.float64)
+        return np.bincount(places, passing) / self.n_samples_[self.roots_].sum()
 
     def decision_function(self, X: object) -> DoubleArray:
         """Logit of the probability of each class in its tree, of shape (n, n_classes).

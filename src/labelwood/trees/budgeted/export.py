@@ -137,7 +137,7 @@ class _Reader:
         return float(self.model.subtree_errors_[leaf, 1] / self.model.totals_[leaf].sum())
 
     def reliability(self, leaf: int) -> tuple[str, str]:
-        return f"{self.model.n_points_[leaf]} samples", f"{self.error(leaf):.1%} wrong"
+        return f"{self.model.n_samples_[leaf]} samples", f"{self.error(leaf):.1%} wrong"
 
     def nodes(self, tree: int) -> range:
         ends = np.append(self.model.roots_, self.model.right_.size)
@@ -186,7 +186,7 @@ def rules(model: "BudgetedTreeClassifier", feature_names: object, digits: int) -
     check_parameter("rules", "digits", digits, Integer(low=1, high=17))
     reader = _Reader(model, feature_names, None, digits)
     return [
-        Rule(path, reader.label(leaf), int(model.n_points_[leaf]), reader.error(leaf), tree, leaf)
+        Rule(path, reader.label(leaf), int(model.n_samples_[leaf]), reader.error(leaf), tree, leaf)
         for tree in range(model.roots_.size)
         for leaf, path in reader.paths(tree)
     ]
