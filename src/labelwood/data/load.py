@@ -86,7 +86,7 @@ def load_dataset(
     path : path
         The file; ``.gz`` and ``.xz`` are decompressed, ``-`` is standard input.
     format : {"xmc", "svmlight", "jsonl", "csv", "tsv", "arff", "parquet", "npz"}, optional
-        By default it is told from the suffix and the content; the description of the
+        By default it is inferred from the suffix and the content; the description of the
         data set says what was taken.
     label_names, feature_names : path or sequence of str, optional
         What the columns are called, in their order: a file with one name a line, or with
@@ -196,7 +196,7 @@ def save_dataset(
     path : path
         The file, compressed when it ends in ``.gz`` or ``.xz``; ``-`` is standard output.
     format : {"xmc", "jsonl", "npz"}, optional
-        By default it is told from the suffix (``.txt`` is XMC text).
+        By default it is inferred from the suffix (``.txt`` is XMC text).
 
         XMC text holds numbers only: label and feature names go to siblings
         ``<name>.labels.txt`` and ``<name>.features.txt``. JSONL holds the labels and

@@ -200,7 +200,7 @@ def estimator_class(name: str) -> Any:
 
 
 def decode_checked(value: Any, arrays: Mapping[str, np.ndarray], where: str) -> Any:
-    """Decode, with every fault of the content told as one ModelError."""
+    """Decode, with every fault of the content reported as one ModelError."""
     try:
         return Decoder(arrays).decode(value)
     except (LabelwoodError, *_FAULTS) as error:

@@ -37,7 +37,7 @@ def format_suffix(path: str | Path) -> str:
 
 
 def sniff(source: Source, path: str | Path) -> str:
-    """The format of `source`; what cannot be told is an error that lists the choices."""
+    """The format of `source`; what cannot be inferred is an error that lists the choices."""
     head = bytes(source.data[:_LOOKED_AT])
     for magic, chosen in _MAGIC.items():
         if head.startswith(magic):

@@ -261,8 +261,8 @@ class KernelBoosting(FittedEstimator):
             f"step      {self.step_:.4g} of at most {1 / self.M_:.4g}",
         ]
         for rule, time in zip(RULES, self.stopping_times_[output], strict=True):
-            told = "not reached" if rule == "discrepancy" else "not computed"
-            lines.append(f"{rule:<12}{int(time) if time > 0 else told}")
+            missing = "not reached" if rule == "discrepancy" else "not computed"
+            lines.append(f"{rule:<12}{int(time) if time > 0 else missing}")
         return "\n".join([*lines, f"stopped at {int(self.n_iter_[output])}: {self.stop_reason_}"])
 
     def plot_path(self, ax: Any = None, output: int = 0) -> Any:

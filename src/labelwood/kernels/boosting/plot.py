@@ -8,7 +8,7 @@ import numpy as np
 from labelwood.errors import MissingExtraError
 from labelwood.kernels.boosting.stopping import RULES
 
-# Colors that are told apart on white and on black, by people who see few colors too.
+# Colors that are distinct on white and on black, by people who see few colors too.
 _COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")
 
 

@@ -1,0 +1,115 @@
+"""The house as CONTRIBUTING shows it: no cycle of imports, one folder for each algorithm."""
+
+import ast
+import re
+from collections import defaultdict
+from graphlib import CycleError, TopologicalSorter
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "src" / "labelwood"
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+# What is not yet as it should be; nothing may be added, and what is mended is taken out.
+OPEN_CYCLES = {"labelwood.experiments.best_arm.state"}
+OPEN_PREFIXES = {("studies", "boosting"), ("trees/rules", "rule"), ("trees/rules", "rules")}
+OPEN_SIZES = {
+    "linear/budgeted": 9,
+    "sequences/engine": 9,
+    "taxonomy/hierarchy": 9,
+    "trees/coding": 9,
+    "trees/rules": 29,
+}
+OPEN_WORDS = re.compile(r"experiments|taxonomy|studies/mab|online_fdr|hierarchical_rls|core/params")
+
+
+def module_name(file):
+    parts = file.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(file): file for file in FILES}
+
+
+def without_type_checking(tree):
+    """All statements that run: what stands under `if TYPE_CHECKING` never does."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            node.body = [ast.Pass()]
+    return ast.walk(tree)
+
+
+def imports(name):
+    """Modules of the package that a module imports, in its functions too."""
+    found = set()
+    for node in without_type_checking(ast.parse(MODULES[name].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name}: imports are absolute"
+            full = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {one if one in MODULES else node.module for one in full}
+    # The package itself imports lazily, by name, and depends on nothing when it is imported.
+    return {one for one in found if one in MODULES} - {name, "labelwood"}
+
+
+def test_no_modules_import_each_other_not_even_in_functions():
+    graph = {name: imports(name) for name in MODULES if name not in OPEN_CYCLES}
+    try:
+        list(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        pytest.fail("import cycle: " + " -> ".join(error.args[1]))
+
+
+def test_no_two_files_of_a_folder_share_the_name_of_an_algorithm():
+    folders = defaultdict(list)
+    for file in FILES:
+        if not file.name.startswith("_"):
+            folders[file.parent].append(file.stem)
+    shared = [
+        f"{folder.relative_to(PACKAGE)}: {one}, {other}"
+        for folder, names in folders.items()
+        for one, other in combinations(sorted(names), 2)
+        if one.split("_")[0] == other.split("_")[0]
+        and (str(folder.relative_to(PACKAGE)), one.split("_")[0]) not in OPEN_PREFIXES
+    ]
+    assert not shared
+
+
+ALGORITHMS = sorted(
+    {
+        file.parent
+        for area in ("linear", "trees", "taxonomy", "kernels", "sequences", "experiments")
+        for file in (PACKAGE / area).rglob("*.py")
+        if file.parent != PACKAGE / area
+    }
+)
+
+
+@pytest.mark.parametrize("folder", ALGORITHMS, ids=lambda one: str(one.relative_to(PACKAGE)))
+def test_an_algorithm_is_followed_in_at_most_eight_modules(folder):
+    modules = [file.name for file in folder.glob("*.py") if file.name != "__init__.py"]
+    assert len(modules) <= OPEN_SIZES.get(str(folder.relative_to(PACKAGE)), 8), modules
+
+
+DIALECT = re.compile(r"seed 00|\btold\b|\banew\b", re.IGNORECASE)
+TEXTS = [
+    *FILES,
+    ROOT / "README.md",
+    *(file for file in sorted((ROOT / "docs").rglob("*")) if file.suffix in (".md", ".py")),
+]
+
+
+def test_sources_are_cited_as_publications_and_the_words_are_those_of_the_field():
+    found = [
+        f"{file.relative_to(ROOT)}:{number}: {line.strip()}"
+        for file in TEXTS
+        if not OPEN_WORDS.search(str(file.relative_to(ROOT)))
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
+        if DIALECT.search(line)
+    ]
+    assert not found, "\n".join(found)
