@@ -21,6 +21,7 @@ BENCHMARKS = {
     "growth": growth.run,
     "hierarchical": partial(compare, "hierarchical"),
     "experiments": partial(compare, "experiments"),
+    "rules": partial(compare, "rules"),
     "scale": scale.run,
 }
 

@@ -53,6 +53,9 @@ def _model_info(path: Path) -> dict[str, Any]:
         content["text parameters"] = model.vectorizer_.get_params()
     if hasattr(estimator, "stop_reason_"):
         content["stopped by"] = estimator.stop_reason_
+    if isinstance(model, Tagger) and len(model.rules):
+        content["rules version"] = len(model.rules_history_)
+        content["rules"] = str(model.rules).splitlines()
     content["megabytes"] = round(directory_size(path) / 2**20, 2)
     manifest = description["manifest"]
     content["data sha256"] = manifest.get("data_sha256")

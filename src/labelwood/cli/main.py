@@ -17,6 +17,7 @@ from labelwood.cli.experiment import experiment
 from labelwood.cli.info import info
 from labelwood.cli.interrupt import remember_interrupts
 from labelwood.cli.predict import predict
+from labelwood.cli.rules import rules
 from labelwood.cli.source import in_options
 from labelwood.cli.study import study
 from labelwood.cli.train import train
@@ -38,6 +39,7 @@ app.command()(info)
 app.command()(convert)
 app.command()(study)
 app.add_typer(experiment)
+app.add_typer(rules)
 app.command()(demo)
 app.command(name="warm-up")(warm_up)
 
