@@ -22,6 +22,7 @@ BENCHMARKS = {
     "hierarchical": partial(compare, "hierarchical"),
     "experiments": partial(compare, "experiments"),
     "rules": partial(compare, "rules"),
+    "hmm": partial(compare, "hmm"),
     "scale": scale.run,
 }
 

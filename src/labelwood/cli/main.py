@@ -22,6 +22,7 @@ from labelwood.cli.source import in_options
 from labelwood.cli.study import study
 from labelwood.cli.train import train
 from labelwood.cli.warm_up import warm_up
+from labelwood.cli.watch import watch
 from labelwood.errors import LabelwoodError
 
 app = typer.Typer(
@@ -40,6 +41,7 @@ app.command()(convert)
 app.command()(study)
 app.add_typer(experiment)
 app.add_typer(rules)
+app.command()(watch)
 app.command()(demo)
 app.command(name="warm-up")(warm_up)
 
