@@ -23,6 +23,7 @@ BENCHMARKS = {
     "experiments": partial(compare, "experiments"),
     "rules": partial(compare, "rules"),
     "hmm": partial(compare, "hmm"),
+    "kernels": partial(compare, "kernels"),
     "scale": scale.run,
 }
 

@@ -39,6 +39,14 @@ def train(
             help="A parameter of the learner, or text.NAME=VALUE of the vectorizer; repeatable.",
         ),
     ] = None,
+    unlabeled: Annotated[
+        Path | None,
+        typer.Option(help="File of unlabelled points, whose labels --learner graph predicts."),
+    ] = None,
+    self_train: Annotated[
+        bool,
+        typer.Option("--self-train", help="Train one-vs-rest on the graph's confident answers."),
+    ] = False,
     jobs: options.Jobs = -1,
     seed: options.Seed = 0,
     json: options.Json = False,
@@ -48,6 +56,13 @@ def train(
     from labelwood.store.directory import check_replaceable
 
     check_replaceable(output)
+    if unlabeled is not None or self_train:
+        from labelwood.cli.unlabeled import train_with_unlabeled
+
+        train_with_unlabeled(
+            source, unlabeled, output, learner, settings or [], self_train, seed, jobs, json, quiet
+        )
+        return
     along_taxonomy = learner == "auto" and source.taxonomy is not None
     name = "hierarchicalrls" if along_taxonomy else learner
     with options.remarks(quiet):
