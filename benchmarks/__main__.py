@@ -7,7 +7,7 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks import defaults, fastxml, growth, scale, taggers
+from benchmarks import defaults, fastxml, growth, scale, taggers, text
 from benchmarks.harness import ROOT, THREADS, compare
 
 COMPARISONS = {
@@ -22,6 +22,7 @@ BENCHMARKS = {
     "hierarchical": partial(compare, "hierarchical"),
     "experiments": partial(compare, "experiments"),
     "scale": scale.run,
+    "text": text.run,
 }
 
 
