@@ -7,7 +7,7 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks import defaults, fastxml, growth, scale, taggers
+from benchmarks import defaults, fastxml, growth, scale, taggers, text
 from benchmarks.harness import ROOT, THREADS, compare
 
 COMPARISONS = {
@@ -25,6 +25,7 @@ BENCHMARKS = {
     "hmm": partial(compare, "hmm"),
     "kernels": partial(compare, "kernels"),
     "scale": scale.run,
+    "text": text.run,
 }
 
 

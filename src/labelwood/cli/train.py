@@ -67,12 +67,14 @@ def train(
     name = "hierarchicalrls" if along_taxonomy else learner
     with options.remarks(quiet):
         estimators, vectorizer = _estimators(name, settings or [], seed=seed, jobs=jobs)
+        start = time.perf_counter()
         dataset = source.read()
+        read = time.perf_counter() - start
         if not json:
             typer.echo(repr(dataset))
             if along_taxonomy:
                 typer.echo(f"learner: {type(estimators[0]).__name__}, for there is a taxonomy")
-        trained = _train(dataset, estimators, vectorizer, output)
+        trained = _train(dataset, estimators, vectorizer, output, read)
     if json:
         options.print_json(trained.summary(output))
     else:
@@ -85,6 +87,7 @@ class _Trained:
 
     tagger: Any
     seconds: float
+    parts: dict[str, float]
     bytes: int
     samples: int
 
@@ -101,6 +104,7 @@ class _Trained:
             "learner": self.learner,
             "bytes": self.bytes,
             "seconds": round(self.seconds, 3),
+            "parts": {part: round(seconds, 3) for part, seconds in self.parts.items()},
             "samples": self.samples,
             "labels": int(self.tagger.label_names_.size),
             **({} if choice is None else {"expected": choice.to_dict()["costs"]}),
@@ -108,9 +112,14 @@ class _Trained:
 
     def report(self, output: Path) -> str:
         """The same for people."""
-        choice = "" if self.tagger.choice_ is None else f"{self.tagger.choice_}\n"
+        vectorizer = self.tagger.vectorizer_
+        lines = [] if self.tagger.choice_ is None else [str(self.tagger.choice_)]
+        if vectorizer is not None and vectorizer.trials_:
+            lines.append(vectorizer.trial_table())
         size = f"{self.bytes / 2**20:.1f} MB in {output}"
-        return f"{choice}{self.learner} trained in {self.seconds:.1f} s; {size}"
+        lines.append(f"{self.learner} trained in {self.seconds:.1f} s; {size}")
+        times = ", ".join(f"{part} {seconds:.1f} s" for part, seconds in self.parts.items())
+        return "\n".join([*lines, f"time: {times}"])
 
 
 def _estimators(
@@ -120,13 +129,13 @@ def _estimators(
     from labelwood.cli.learners import make_learners, make_vectorizer
 
     learners = make_learners(learner, settings, seed=seed, jobs=jobs)
-    return tuple(learners.values()), make_vectorizer(settings)
+    return tuple(learners.values()), make_vectorizer(settings, seed=seed, jobs=jobs)
 
 
 def _train(
-    dataset: "Dataset", estimators: tuple[Any, ...], vectorizer: Any, output: Path
+    dataset: "Dataset", estimators: tuple[Any, ...], vectorizer: Any, output: Path, read: float
 ) -> _Trained:
-    """Train on `dataset` and save the model."""
+    """Train on `dataset`, which took `read` seconds to read, and save the model."""
     from labelwood.cli.learners import give_taxonomy
     from labelwood.store.directory import directory_size, require_space
     from labelwood.store.models import save
@@ -141,7 +150,8 @@ def _train(
     seconds = stopwatch.seconds
     stop_if_interrupted()
     save(tagger, output)
-    return _Trained(tagger, seconds, directory_size(output), len(dataset))
+    parts = {"read": read, **tagger.seconds}
+    return _Trained(tagger, seconds, parts, directory_size(output), len(dataset))
 
 
 def _data_bytes(dataset: "Dataset") -> int:
