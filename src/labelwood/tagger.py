@@ -21,7 +21,7 @@ from labelwood.core.contract import (
 from labelwood.core.estimator import LabelEstimator
 from labelwood.core.sparse import make_csr
 from labelwood.core.topk import TopK
-from labelwood.core.types import CSR
+from labelwood.core.types import CSR, AnyArray
 from labelwood.data.dataset import Dataset, check_texts
 from labelwood.data.taxonomy import Taxonomy
 from labelwood.data.text import TextVectorizer
@@ -165,15 +165,21 @@ class Tagger(FittedEstimator):
         """
         check_is_fitted(self, "estimator_")
         rules = LabelRules.from_text(text)
-        rules.check(self.label_names_, self.feature_names_)
+        rules.check(self.label_names_, self.names_of_features())
         self.rules_history_ = [*getattr(self, "rules_history_", []), str(rules)]
         return self
+
+    def names_of_features(self) -> AnyArray | None:
+        """Names of the columns of the features, by which rules refer to them; None without names."""
+        if self.vectorizer_ is not None:
+            return np.asarray(self.vectorizer_.get_feature_names_out())
+        return self.feature_names_
 
     def rule_effects(self, data: Dataset | Sequence[str]) -> list[list[RuleEffect]]:
         """The labels that rules add to what the estimator decides, or remove from it."""
         X = self.features(data)
         decided = sp.csr_array(self.estimator_.predict(X))
-        return self.rules.decide(decided, X, self.label_names_, self.feature_names_)[1]
+        return self.rules.decide(decided, X, self.label_names_, self.names_of_features())[1]
 
     def _decide(self, X: CSR) -> CSR:
         """Label sets of the estimator, after the rules."""
@@ -181,7 +187,7 @@ class Tagger(FittedEstimator):
         rules = self.rules
         if not len(rules):
             return decided
-        return rules.decide(decided, X, self.label_names_, self.feature_names_)[0]
+        return rules.decide(decided, X, self.label_names_, self.names_of_features())[0]
 
     def _rank(self, X: CSR, k: int, proba: bool = False) -> TopK:
         """The best labels of the estimator, after the rules."""
@@ -190,7 +196,7 @@ class Tagger(FittedEstimator):
             return self._learner_topk(X, k, proba)
         top = self._learner_topk(X, k + rules.n_removable, proba)
         k = min(k, self.label_names_.size)
-        return rules.rank(top, k, X, self.label_names_, self.feature_names_, proba=proba)[0]
+        return rules.rank(top, k, X, self.label_names_, self.names_of_features(), proba=proba)[0]
 
     def _learner_topk(self, X: CSR, k: int, proba: bool) -> TopK:
         """The best labels of the estimator; by their frequencies where nothing is known."""

@@ -1,5 +1,6 @@
 """`labelwood train`."""
 
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
