@@ -170,7 +170,7 @@ class Tagger(FittedEstimator):
         return self
 
     def names_of_features(self) -> AnyArray | None:
-        """Names of the columns of the features, by which rules refer to them; None without names."""
+        """Names of the features, by which rules refer to them; None where there are none."""
         if self.vectorizer_ is not None:
             return np.asarray(self.vectorizer_.get_feature_names_out())
         return self.feature_names_

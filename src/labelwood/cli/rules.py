@@ -103,7 +103,7 @@ def _mimic(tagger: Any, label: str, data: Path | None, max_leaves: int) -> Any:
 
     width = tagger.estimator_.n_features_in_
     X = pseudo_documents(score, width) if data is None else tagger.features(load_dataset(data))
-    return mimic(decide, X, label, tagger.feature_names_, max_leaves=max_leaves)
+    return mimic(decide, X, label, tagger.names_of_features(), max_leaves=max_leaves)
 
 
 @rules.command()
