@@ -1,0 +1,92 @@
+"""How the speed of Baum–Welch depends on the signal-to-noise ratio (Yang 2018, Figure 2.4).
+
+The setting of Figure 2.3 with several η² and several draws of the parameters for each; the
+chapter does not tell which.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from labelwood.studies._plot import legend_below
+from labelwood.studies._result import Row
+from labelwood.studies._study import Options, Study
+from labelwood.studies.hmm._two_state import draw_sample, gap, trace
+
+SNRS = (0.5, 0.75, 1.0, 1.5, 2.25, 4.0)
+N_DRAWS, ITERATIONS = 5, 80
+_QUICK = (2, 8)
+_LEAST = 1e-16
+
+
+def rows(part: str, options: Options) -> Iterator[Row]:
+    """Statistical and optimisation error of every draw, and the factor of its linear part."""
+    import numpy as np
+
+    from labelwood.sequences.engine.certificate import contraction
+    from labelwood.sequences.two_state_hmm.starts import in_ball
+
+    n_draws, iterations = _QUICK if options.quick else (N_DRAWS, ITERATIONS)
+    snr = float(part)
+    for draw_number in range(n_draws):
+        rng = np.random.default_rng((options.seed, draw_number, int(100 * snr)))
+        sample = draw_sample(rng, snr=snr)
+        start = in_ball(sample.mean, float(np.linalg.norm(sample.mean)) / 4, rng)
+        iterates = trace(sample, start, iterations)
+        steps = np.array(
+            [
+                gap(a[0], b[0]) + abs(a[1] - b[1])
+                for a, b in zip(iterates[1:], iterates, strict=False)
+            ]
+        )
+        found = contraction(steps)
+        end = iterates[-1][0]
+        for t, (mean, _) in enumerate(iterates):
+            yield {
+                "η²": snr,
+                "draw": draw_number + 1,
+                "t": t,
+                "optimisation error": gap(mean, end),
+                "statistical error": gap(mean, sample.mean),
+                "factor": None if found is None else found[0],
+            }
+
+
+def draw(figure: Any, rows: Sequence[Row]) -> None:
+    """One colour an SNR, as in the chapter."""
+    figure.set_size_inches(7.2, 3.6)
+    panels = figure.subplots(1, 2)
+    values: list[Any] = [row["η²"] for row in rows]
+    for i, snr in enumerate(dict.fromkeys(values)):
+        for number in sorted({row["draw"] for row in rows if row["η²"] == snr}):  # type: ignore[type-var]
+            curve: list[Any] = [r for r in rows if r["η²"] == snr and r["draw"] == number]
+            for axes, name in zip(panels, ("statistical error", "optimisation error"), strict=True):
+                axes.plot(
+                    [row["t"] for row in curve],
+                    [max(row[name], _LEAST) for row in curve],
+                    color=f"C{i}",
+                    linewidth=1,
+                    label=f"η² = {snr:g}",
+                )
+                axes.set(title=name, xlabel="iteration", yscale="log")
+    legend_below(figure, panels)
+
+
+STUDY = Study(
+    name="hmm-snr",
+    title="Convergence of Baum–Welch at several signal-to-noise ratios (Figure 2.4)",
+    parts={f"{snr:g}": () for snr in SNRS},
+    columns={
+        "η²": ".2f",
+        "draw": "d",
+        "t": "d",
+        "optimisation error": ".1e",
+        "statistical error": ".4f",
+        "factor": ".3f",
+    },
+    rows=rows,
+    draw=draw,
+    notes=(
+        "d = 10, n = 1000, ζ = 0.2, σ = 1 known, b = 0.99, a start in the ball of radius ‖μ*‖/4.",
+        "The factor is that of the last half of the steps above 1e-11.",
+    ),
+)
