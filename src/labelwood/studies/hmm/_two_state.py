@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -71,3 +72,20 @@ def gap(mean: Any, other: Any) -> float:
     import numpy as np
 
     return float(min(np.linalg.norm(mean - other), np.linalg.norm(mean + other)))
+
+
+def step_lengths(iterates: list[Any]) -> Any:
+    """How far each iteration moved (μ, β), in the norm (2.19)."""
+    import numpy as np
+
+    return np.array([gap(a[0], b[0]) + abs(a[1] - b[1]) for a, b in pairwise(iterates)])
+
+
+def to_text(values: list[float]) -> str:
+    """A trace as one cell of a row."""
+    return " ".join(f"{value:.4e}" for value in values)
+
+
+def from_text(text: Any) -> list[float]:
+    """The way back, with zeros raised to what a logarithmic axis can show."""
+    return [max(float(value), 1e-16) for value in text.split()]

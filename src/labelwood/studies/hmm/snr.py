@@ -10,16 +10,22 @@ from typing import Any
 from labelwood.studies._plot import legend_below
 from labelwood.studies._result import Row
 from labelwood.studies._study import Options, Study
-from labelwood.studies.hmm._two_state import draw_sample, gap, trace
+from labelwood.studies.hmm._two_state import (
+    draw_sample,
+    from_text,
+    gap,
+    step_lengths,
+    to_text,
+    trace,
+)
 
 SNRS = (0.5, 0.75, 1.0, 1.5, 2.25, 4.0)
 N_DRAWS, ITERATIONS = 5, 80
 _QUICK = (2, 8)
-_LEAST = 1e-16
 
 
 def rows(part: str, options: Options) -> Iterator[Row]:
-    """Statistical and optimisation error of every draw, and the factor of its linear part."""
+    """Errors of every draw and the factor of its linear part; traces, as text, for the figure."""
     import numpy as np
 
     from labelwood.sequences.engine.certificate import contraction
@@ -27,47 +33,39 @@ def rows(part: str, options: Options) -> Iterator[Row]:
 
     n_draws, iterations = _QUICK if options.quick else (N_DRAWS, ITERATIONS)
     snr = float(part)
-    for draw_number in range(n_draws):
-        rng = np.random.default_rng((options.seed, draw_number, int(100 * snr)))
+    for number in range(n_draws):
+        rng = np.random.default_rng((options.seed, number, int(100 * snr)))
         sample = draw_sample(rng, snr=snr)
         start = in_ball(sample.mean, float(np.linalg.norm(sample.mean)) / 4, rng)
         iterates = trace(sample, start, iterations)
-        steps = np.array(
-            [
-                gap(a[0], b[0]) + abs(a[1] - b[1])
-                for a, b in zip(iterates[1:], iterates, strict=False)
-            ]
-        )
-        found = contraction(steps)
-        end = iterates[-1][0]
-        for t, (mean, _) in enumerate(iterates):
-            yield {
-                "η²": snr,
-                "draw": draw_number + 1,
-                "t": t,
-                "optimisation error": gap(mean, end),
-                "statistical error": gap(mean, sample.mean),
-                "factor": None if found is None else found[0],
-            }
+        errors = {
+            "optimisation error": [gap(mean, iterates[-1][0]) for mean, _ in iterates[:-1]],
+            "statistical error": [gap(mean, sample.mean) for mean, _ in iterates],
+        }
+        found = contraction(step_lengths(iterates))
+        yield {
+            "η²": snr,
+            "draw": number + 1,
+            "factor": None if found is None else found[0],
+            "statistical error": errors["statistical error"][-1],
+            **{f"trace of {name}": to_text(values) for name, values in errors.items()},
+        }
 
 
 def draw(figure: Any, rows: Sequence[Row]) -> None:
     """One colour an SNR, as in the chapter."""
     figure.set_size_inches(7.2, 3.6)
     panels = figure.subplots(1, 2)
-    values: list[Any] = [row["η²"] for row in rows]
-    for i, snr in enumerate(dict.fromkeys(values)):
-        for number in sorted({row["draw"] for row in rows if row["η²"] == snr}):  # type: ignore[type-var]
-            curve: list[Any] = [r for r in rows if r["η²"] == snr and r["draw"] == number]
-            for axes, name in zip(panels, ("statistical error", "optimisation error"), strict=True):
-                axes.plot(
-                    [row["t"] for row in curve],
-                    [max(row[name], _LEAST) for row in curve],
-                    color=f"C{i}",
-                    linewidth=1,
-                    label=f"η² = {snr:g}",
-                )
-                axes.set(title=name, xlabel="iteration", yscale="log")
+    colours = {snr: f"C{i}" for i, snr in enumerate(dict.fromkeys(row["η²"] for row in rows))}
+    for axes, name in zip(panels, ("statistical error", "optimisation error"), strict=True):
+        for row in rows:
+            axes.plot(
+                from_text(row[f"trace of {name}"]),
+                color=colours[row["η²"]],
+                linewidth=1,
+                label=f"η² = {row['η²']:g}",
+            )
+        axes.set(title=name, xlabel="iteration", yscale="log")
     legend_below(figure, panels)
 
 
@@ -78,10 +76,8 @@ STUDY = Study(
     columns={
         "η²": ".2f",
         "draw": "d",
-        "t": "d",
-        "optimisation error": ".1e",
-        "statistical error": ".4f",
         "factor": ".3f",
+        "statistical error": ".4f",
     },
     rows=rows,
     draw=draw,
