@@ -21,6 +21,7 @@ BENCHMARKS = {
     "growth": growth.run,
     "hierarchical": partial(compare, "hierarchical"),
     "experiments": partial(compare, "experiments"),
+    "hmm": partial(compare, "hmm"),
     "scale": scale.run,
 }
 

@@ -20,13 +20,17 @@ from labelwood import (
     BestArmExperiment,
     BudgetedTreeClassifier,
     Dataset,
+    GaussianHMM,
     OneVsRestSVM,
     RerankedClassifier,
+    StreamMonitor,
     TextVectorizer,
+    TwoStateGaussianHMM,
     pydocs,
     split,
 )
 from labelwood.experiments import Bernoulli, online_fdr
+from labelwood.sequences.plots import plot_states, plot_timeline, plot_trace, plot_transitions
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "figures"
 GRAY = "#868686"
@@ -196,6 +200,43 @@ def growth(axes: Any) -> None:
     axes.legend()
 
 
+def two_state_sequence() -> Any:
+    """300 steps that stay with probability 0.95, two standard deviations apart."""
+    rng = np.random.default_rng(0)
+    states = np.cumprod(np.where(rng.random(300) < 0.95, 1, -1))
+    return (states + rng.normal(size=300)).reshape(-1, 1)
+
+
+def hmm_states(axes: Any) -> None:
+    """A sequence with the most probable states."""
+    X = two_state_sequence()
+    model = GaussianHMM(2, random_state=0).fit(X)
+    plot_states(axes, X[:, 0], model.predict(X))
+    axes.set_title("Most probable states of GaussianHMM(2)")
+
+
+def hmm_trace(axes: Any) -> None:
+    """The trace of EM with its linear part."""
+    plot_trace(axes, TwoStateGaussianHMM(random_state=0).fit(two_state_sequence()))
+    axes.set_title("EM converges linearly; the factor is measured")
+
+
+def hmm_transitions(axes: Any) -> None:
+    """The fitted chain."""
+    model = GaussianHMM(2, random_state=0).fit(two_state_sequence())
+    plot_transitions(axes, model.transition_)
+    axes.set_title("Transition probabilities")
+
+
+def monitor_timeline(axes: Any) -> None:
+    """A shift by one standard deviation, found and left again."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(np.repeat([0.0, -1.0, 0.0], [600, 150, 250]), 1)
+    monitor = StreamMonitor(5000, baseline_size=200)
+    plot_timeline(axes, x, monitor.update_many(x), monitor.record.change_point)
+    axes.set_title("Baseline learnt from 200 steps, shift of 1 σ from 600 to 750")
+
+
 FIGURES: dict[str, tuple[Callable[[Any], None], tuple[float, float]]] = {
     "label_frequencies": (label_frequencies, (6.5, 3.6)),
     "reliability": (reliability, (6.5, 4.2)),
@@ -203,6 +244,10 @@ FIGURES: dict[str, tuple[Callable[[Any], None], tuple[float, float]]] = {
     "budgeted_tree": (budgeted_tree, (11, 5)),
     "p_value_path": (p_value_path, (6.5, 3.6)),
     "wealth_ledger": (wealth_ledger, (6.5, 3.6)),
+    "hmm_states": (hmm_states, (7.5, 3.2)),
+    "hmm_trace": (hmm_trace, (6.5, 3.6)),
+    "hmm_transitions": (hmm_transitions, (4.0, 4.0)),
+    "monitor_timeline": (monitor_timeline, (7.5, 3.2)),
     "accuracy_time": (accuracy_time, (6.5, 4.2)),
     "growth": (growth, (6.5, 3.8)),
 }

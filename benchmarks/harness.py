@@ -91,9 +91,14 @@ def _print_row(contestant: str, figures: dict[str, Figures], width: int) -> None
 def _cell(name: str, values: Figures, ours: Figures) -> str:
     if name not in values:
         return "–"
-    if values is ours or name not in ours or name not in COMPARED:
+    if values is ours or name not in ours or not _is_compared(name):
         return f"{values[name]:.3f}"
     return f"{values[name]:.3f} ({values[name] / ours[name]:5.2f}×)"
+
+
+def _is_compared(name: str) -> bool:
+    """Times and sizes; "ms …" is a time of something that the name tells."""
+    return name in COMPARED or name.startswith("ms ")
 
 
 def peak_mb() -> float:

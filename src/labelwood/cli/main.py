@@ -18,6 +18,7 @@ from labelwood.cli.predict import predict
 from labelwood.cli.source import in_options
 from labelwood.cli.study import study
 from labelwood.cli.train import train
+from labelwood.cli.watch import watch
 from labelwood.errors import LabelwoodError
 
 app = typer.Typer(
@@ -35,6 +36,7 @@ app.command()(info)
 app.command()(convert)
 app.command()(study)
 app.add_typer(experiment)
+app.command()(watch)
 app.command()(demo)
 
 

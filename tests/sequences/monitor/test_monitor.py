@@ -338,3 +338,13 @@ def test_a_damaged_state_is_refused(change, message):
 def test_episodes_are_the_stretches_of_alarm():
     alarms = np.array([True, False, False, True, True])
     assert Timeline(np.zeros(5), alarms).episodes() == [(0, 1), (3, 5)]
+
+
+def test_a_constant_baseline_is_refused():
+    monitor = StreamMonitor(baseline_size=30)
+    for _ in range(30):
+        monitor.update(1.0)
+    with pytest.raises(DataError, match="figure 'value' is constant over its baseline"):
+        monitor.update(1.0)
+    with pytest.raises(DataError, match="constant over its baseline"):
+        StreamMonitor(baseline_size=30).update_many(np.ones(50))

@@ -16,7 +16,7 @@ from labelwood.sequences.engine.em import Run
 _NOISE = 1e-11  # steps below it show rounding, not contraction
 _LEAST_STEPS = 4  # with fewer, no line is fitted
 _FORGOTTEN = 0.01  # what may be left of the start when the filter has forgotten it
-_AGREEMENT = 1e-6  # distance below which two starts are counted as one end
+AGREEMENT = 1e-6  # distance below which two starts are counted as one end
 
 
 @dataclass(frozen=True)
@@ -188,11 +188,12 @@ def certify(
     best: Run[Any],
     distance: Callable[[Run[Any], Run[Any]], float],
     precision: float,
+    agreement: float = AGREEMENT,
     extra: Mapping[str, float | None] | None = None,
 ) -> Certificate:
     """The certificate of the best run among restarts."""
     distances = [distance(run, best) for run in runs]
-    agreeing = [value for value in distances if value <= _AGREEMENT]
+    agreeing = [value for value in distances if value <= agreement]
     found = contraction(best.steps)
     factor, low, high = (None, None, None) if found is None else found
     gains = np.diff(best.history)

@@ -216,6 +216,8 @@ def advance(
     degraded = 1.0 - probabilities[0, 0]
     if not learning or baseline[N] >= settings[LEAST]:
         u = standardise(baseline, y, settings)
+        if math.isnan(u):  # a constant baseline, which the caller refuses
+            return degraded
         if first and settings[REGRESS] > 0.0:
             # Without an observation before, the stationary distribution is all that is known.
             phi = baseline[SLOPE]

@@ -104,6 +104,14 @@ class Figure:
         learnt = self.baseline[kernels.N] >= self.settings[kernels.LEAST]
         return bool(self.settings[kernels.LEARN] > 0 and not learnt)
 
+    def check_scale(self, name: str) -> None:
+        """Refuse a baseline without variation: no deviation from it has a size."""
+        learns = self.settings[kernels.LEARN] > 0
+        if learns and not self.learning and self.baseline[kernels.RSS] <= 0:
+            raise DataError(
+                f"figure {name!r} is constant over its baseline: drop it, or give mean and scale"
+            )
+
     def age(self) -> tuple[float, float]:
         """Mean and standard deviation of the steps since the change, given that there was one."""
         weights = self.probabilities[0, 1:]

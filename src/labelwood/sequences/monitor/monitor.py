@@ -192,6 +192,7 @@ class StreamMonitor:
             self._time = float(time)
         for i, value in values.items():
             self._figures[i].advance(value)
+            self._figures[i].check_scale(self.figures[i])
         self._step += 1
         return self._record()
 
@@ -209,8 +210,9 @@ class StreamMonitor:
             raise DataError(_not_finite(self.figures[column], rows[row, column], f" (row {row})"))
         healthy = np.ones(rows.shape[0])
         alarms = np.zeros(rows.shape[0], dtype=bool)
-        for figure, column in zip(self._figures, rows.T, strict=True):
+        for name, figure, column in zip(self.figures, self._figures, rows.T, strict=True):
             degraded, alarmed = figure.advance_many(np.ascontiguousarray(column))
+            figure.check_scale(name)
             healthy *= 1 - degraded
             alarms |= alarmed
         self._step += rows.shape[0]

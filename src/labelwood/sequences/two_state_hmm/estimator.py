@@ -195,7 +195,7 @@ class TwoStateGaussianHMM(SequenceModel):
             "radius": RADIUS * float(np.linalg.norm(mean)),
             "theory_factor": theory_factor(snr, self.b),
         }
-        certificate = certify(runs, best, distance, math.sqrt(d_over_n), extra)
+        certificate = certify(runs, best, distance, math.sqrt(d_over_n), extra=extra)
         self.certificate_json_ = certificate.to_json()
 
     @property

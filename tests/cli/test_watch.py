@@ -1,0 +1,112 @@
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import labelwood
+from labelwood.cli.main import app
+from labelwood.errors import DataError, ModelError, ParameterError
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    texts = ["a cat on a mat", "a dog in a fog", "the cat and the dog", "a cat in a fog"]
+    data = labelwood.Dataset.from_lists(texts, [["cat"], ["dog"], ["cat", "dog"], ["cat"]])
+    tagger = labelwood.Tagger(labelwood.OneVsRestSVM(random_state=0)).fit(data)
+    folder = tmp_path_factory.mktemp("watch") / "model"
+    labelwood.save(tagger, folder)
+    return folder
+
+
+def lines(n, shift=0.0, seed=0, first=0):
+    rng = np.random.default_rng(seed)
+    for i in range(n):
+        top, second = rng.normal(0.8 - shift, 0.1), rng.normal(0.3, 0.1)
+        labels = [{"label": "cat", "score": top}, {"label": "dog", "score": second}]
+        yield json.dumps({"id": i, "time": first + i, "labels": labels, "latency": rng.gamma(50)})
+
+
+def write(path, *parts):
+    path.write_text("\n".join(line for part in parts for line in part) + "\n")
+    return path
+
+
+def run(*arguments, code=0, stdin=None):
+    result = CliRunner().invoke(app, ["watch", *map(str, arguments)], input=stdin)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == code, result.output
+    return result
+
+
+def test_a_healthy_log_exits_with_0(model, tmp_path):
+    done = run(model, write(tmp_path / "log.jsonl", lines(400)))
+    assert done.stdout.startswith("healthy after 400 predictions (top_score, margin, latency)")
+    assert "P(degraded) 0.0" in done.stdout
+
+
+def test_a_degraded_log_exits_with_3_and_tells_since_when(model, tmp_path):
+    log = write(tmp_path / "log.jsonl", lines(400), lines(60, 0.3, seed=1, first=400))
+    done = run(model, log, code=3)
+    assert "degraded after 460 predictions" in done.stdout
+    assert "changed at about 40" in done.stdout
+    assert "prediction 40" in done.stderr
+    found = json.loads(run(model, log, "--json", code=3).stdout)
+    assert found["watched"] == ["top_score", "margin", "latency"]  # n_labels never changes
+    assert found["now"]["degraded"]
+    assert found["now"]["figures"] == ["top_score", "margin"]
+    (event,) = found["events"]
+    assert 401 <= event["step"] <= 410
+
+
+def test_standard_input_and_a_named_figure(model):
+    text = "\n".join(lines(300))
+    done = run(model, "--figure", "latency", stdin=text)
+    assert done.stdout.startswith("healthy after 300 predictions (latency)")
+
+
+def test_the_state_carries_on_where_the_last_log_ended(model, tmp_path):
+    state = tmp_path / "monitor.json"
+    whole = write(tmp_path / "all.jsonl", lines(400), lines(60, 0.3, seed=1, first=400))
+    first = write(tmp_path / "a.jsonl", lines(400))
+    second = write(tmp_path / "b.jsonl", lines(60, 0.3, seed=1, first=400))
+    run(model, first, "--state", state)
+    parts = run(model, second, "--state", state, "--json", code=3).stdout
+    assert json.loads(parts)["now"] == json.loads(run(model, whole, "--json", code=3).stdout)["now"]
+    with pytest.raises(DataError, match="sort the log by time"):
+        run(model, first, "--state", state)
+
+
+def test_a_short_log_is_still_learning(model, tmp_path):
+    done = run(model, write(tmp_path / "log.jsonl", lines(50)))
+    assert done.stdout.startswith("learning after 50 predictions")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "line 1: not JSON"),
+        ("[1]", "line 1: not a JSON object"),
+        ("", "holds no predictions"),
+        ('{"latency": 1.0}\n{"latency": NaN}', "line 2: figure 'latency' is nan"),
+        ('{"latency": 1.0}\n{"id": 2}', "line 2: no figure 'latency'"),
+        ('{"latency": 1.0}\n{"latency": 1.0}', "no figure that varies"),
+        ('{"labels": [{"label": "owl", "score": 1}]}', "line 1: the model has no label 'owl'"),
+    ],
+)
+def test_a_log_that_cannot_be_read_is_refused_with_its_line(model, tmp_path, text, message):
+    (tmp_path / "log.jsonl").write_text(text)
+    with pytest.raises(DataError, match=message):
+        run(model, tmp_path / "log.jsonl")
+
+
+def test_what_is_no_model_is_refused(tmp_path):
+    with pytest.raises((ModelError, OSError)):
+        run(tmp_path, tmp_path / "log.jsonl")
+
+
+def test_a_promise_out_of_range_is_refused(model, tmp_path):
+    log = write(tmp_path / "log.jsonl", lines(30))
+    with pytest.raises(ParameterError, match="expected_run_length"):
+        run(model, log, "--run-length", 5)
