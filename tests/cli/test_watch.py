@@ -13,7 +13,7 @@ from labelwood.errors import DataError, ModelError, ParameterError
 def model(tmp_path_factory):
     texts = ["a cat on a mat", "a dog in a fog", "the cat and the dog", "a cat in a fog"]
     data = labelwood.Dataset.from_lists(texts, [["cat"], ["dog"], ["cat", "dog"], ["cat"]])
-    tagger = labelwood.Tagger(labelwood.OneVsRestSVM(random_state=0)).fit(data)
+    tagger = labelwood.Tagger(labelwood.PopularityClassifier()).fit(data)
     folder = tmp_path_factory.mktemp("watch") / "model"
     labelwood.save(tagger, folder)
     return folder

@@ -72,7 +72,7 @@ def _opened(log: str) -> Iterator[TextIO]:
 def _known_labels(model: Path) -> set[str]:
     """The labels of the model, whose predictions the log must hold."""
     tagger = options.read_tagger(model, 1)
-    return {str(name) for name in tagger.estimator_.classes_}
+    return {str(name) for name in tagger.label_names_}
 
 
 def _checked(file: TextIO, name: str, known: set[str]) -> Iterator[tuple[int, dict[str, Any]]]:
