@@ -23,7 +23,7 @@ def test_states_are_drawn_at_their_steps(axes):
 def test_the_trace_shows_the_measured_factor(axes):
     rng = np.random.default_rng(0)
     X = rng.normal(np.repeat([0, 2, 0, 2], 100), 1).reshape(-1, 1)
-    model = GaussianHMM(2, random_state=0).fit(X)
+    model = GaussianHMM(2, tol=1e-12, random_state=0).fit(X)
     plot_trace(axes, model)
     factor = axes.lines[-1].get_ydata()
     assert factor[1] / factor[0] == pytest.approx(model.certificate_.contraction)
