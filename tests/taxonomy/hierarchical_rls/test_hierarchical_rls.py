@@ -1,6 +1,10 @@
 import copy
 import json
-from contextlib import nullcontext
+import os
+import signal
+import threading
+import time
+from contextlib import contextmanager, nullcontext
 
 import numpy as np
 import pytest
@@ -16,6 +20,7 @@ from labelwood import HierarchicalRLSClassifier, Taxonomy
 from labelwood.cli.main import app
 from labelwood.core.sparse import unit_rows
 from labelwood.errors import DataError, LabelwoodWarning, ModelError, ParameterError
+from labelwood.taxonomy.hierarchy import Nodes
 from taxonomy.hierarchies import (
     FOREST,
     consistent,
@@ -65,7 +70,8 @@ def test_a_fit_that_meets_its_limit_says_so():
     X, Y = labelled_forest(80, 12)
     with pytest.warns(ConvergenceWarning, match="iteration limit for 7 nodes; raise max_iter"):
         model = HierarchicalRLSClassifier(FOREST, max_iter=2).fit(X, Y)
-    assert model.n_iter_.tolist() == [2] * 7
+    assert model.n_iter_ == 2
+    assert model.n_iter_labels_.tolist() == [2] * 7
     assert model.stop_reason_.startswith("iteration limit")
 
 
@@ -78,7 +84,7 @@ def test_a_fit_that_cannot_fit_into_memory_is_refused(monkeypatch):
 
 def test_a_node_that_cannot_fit_into_memory_is_refused(monkeypatch):
     monkeypatch.setattr("labelwood.core.memory.available_memory", lambda: 1000)
-    monkeypatch.setattr("labelwood.taxonomy.hierarchy.support._LARGE", 1000)
+    monkeypatch.setattr("labelwood.taxonomy.hierarchy.nodes._MEMORY_CHECK_BYTES", 1000)
     X, Y = labelled_forest(80, 12)
     with pytest.raises(MemoryError, match=r"A node with 32 examples needs .* set max_support"):
         HierarchicalRLSClassifier(FOREST).partial_fit(X, Y)
@@ -323,11 +329,11 @@ def test_confidence_backs_off_to_coarser_labels():
     assert wrong[1] < wrong[0]
 
 
-def test_confidence_needs_examples_to_judge_by():
+def test_confidence_needs_samples_for_intervals():
     X, Y = labelled_forest(60, 8)
     model = HierarchicalRLSClassifier(FOREST).fit(X, Y)
     assert all(one.low is None for path in model.explain(X) for one in path)
-    with pytest.raises(DataError, match="kept no examples to judge margins by; set confidence"):
+    with pytest.raises(DataError, match="kept no samples for intervals of margins; set confidence"):
         model.set_params(confidence=0.9).predict(X)
 
 
@@ -429,11 +435,11 @@ def test_a_taxonomy_needs_label_sets():
         HierarchicalRLSClassifier(FOREST).fit(np.eye(2), ["a", "b"])
 
 
-def test_an_empty_row_teaches_nothing_and_gets_no_label():
+def test_an_empty_row_is_skipped_and_gets_no_label():
     X, Y = labelled_forest(60, 8)
     padded = sp.vstack([X, sp.csr_array((5, 8), dtype=np.float32)], format="csr")
     labels = sp.vstack([Y, Y[:5]], format="csr")
-    why = "^empty rows, which teach nothing: 5 of 65"
+    why = "^5 of 65 rows are empty and are skipped"
     with pytest.warns(LabelwoodWarning, match=why):
         model = HierarchicalRLSClassifier(FOREST).partial_fit(padded, labels)
     plain = HierarchicalRLSClassifier(FOREST).partial_fit(X, Y)
@@ -447,7 +453,7 @@ def test_stored_zeros_make_no_row():
     X, Y = labelled_forest(60, 8)
     zeros = sp.csr_array((np.zeros(8, dtype=np.float32), (np.zeros(8, int), range(8))), (1, 8))
     padded, labels = sp.vstack([zeros, X], format="csr"), sp.vstack([Y[[0]], Y], format="csr")
-    with pytest.warns(LabelwoodWarning, match="^empty rows, which teach nothing: 1 of 61"):
+    with pytest.warns(LabelwoodWarning, match="^1 of 61 rows are empty and are skipped"):
         model = HierarchicalRLSClassifier(FOREST).partial_fit(padded, labels)
     plain = HierarchicalRLSClassifier(FOREST).partial_fit(X, Y)
     assert model.n_support_.tolist() == plain.n_support_.tolist()
@@ -533,7 +539,9 @@ def _spoiled(part, value):
         _spoiled("alpha", lambda alpha: alpha + 1e300),
         _spoiled("inverse", lambda inverse: inverse + np.inf),
         _spoiled("rows", lambda rows: rows * 0),
-        _spoiled("counts", lambda counts: counts * np.array([1, 1, -1, -1])),
+        _spoiled("counts", lambda counts: counts * np.array([1, 1, -1, -1, 1])),
+        _spoiled("counts", lambda counts: counts + np.array([0, 0, 0, 0, 1000])),
+        _spoiled("counts", lambda counts: counts[:, :3].copy()),
         lambda model: setattr(model, "n_positive_", model.n_positive_ * 0),
         lambda model: setattr(model, "train_", "else"),
     ],
@@ -573,10 +581,10 @@ def test_a_model_with_intervals_is_loaded_as_it_was(tmp_path):
     assert labelwood.load(tmp_path / "model").explain(X) == model.explain(X)
 
 
-def test_on_line_learning_after_a_fit_begins_anew_and_says_so():
+def test_on_line_learning_after_a_fit_starts_from_scratch_with_a_warning():
     X, Y = labelled_forest(60, 8)
     model = HierarchicalRLSClassifier(FOREST).fit(X[:30], Y[:30])
-    with pytest.warns(LabelwoodWarning, match=r"fit keeps no examples .* begins anew"):
+    with pytest.warns(LabelwoodWarning, match=r"fit keeps no samples .* starts from scratch"):
         model.partial_fit(X[30:], Y[30:])
     assert state(model) == state(HierarchicalRLSClassifier(FOREST).partial_fit(X[30:], Y[30:]))
     model.fit(X[:30], Y[:30])
@@ -611,12 +619,12 @@ def test_a_fit_that_is_interrupted_leaves_what_was_learned_on_line(monkeypatch):
     assert model.n_seen_.max() == 60
 
 
-def test_fit_says_that_it_ignores_what_partial_fit_goes_by():
+def test_fit_warns_of_parameters_of_partial_fit_alone():
     X, Y = labelled_forest(60, 8)
     model = HierarchicalRLSClassifier(FOREST, store="margin", max_support=9)
-    with pytest.warns(LabelwoodWarning, match="store, max_support are for partial_fit alone"):
+    with pytest.warns(LabelwoodWarning, match="store, max_support are parameters of partial_fit alone"):
         model.fit(X, Y)
-    with pytest.raises(ValueError, match="counts examples in partial_fit"):
+    with pytest.raises(ValueError, match="counts samples in partial_fit, which was not called"):
         _ = model.n_support_
 
 
@@ -664,25 +672,25 @@ def test_classes_name_the_columns_of_an_indicator_and_must_be_nodes():
 def test_a_cap_below_what_is_kept_is_refused():
     X, Y = labelled_forest(60, 8)
     model = HierarchicalRLSClassifier(FOREST).partial_fit(X, Y)
-    with pytest.raises(ParameterError, match="keeps 60 examples already, more than max_support=10"):
+    with pytest.raises(ParameterError, match="keeps 60 samples already, more than max_support=10"):
         model.set_params(max_support=10).partial_fit(X, Y)
 
 
-@pytest.mark.parametrize("seen", [5, 60, 150])  # pending terms are settled, or are not
+@pytest.mark.parametrize("seen", [5, 60, 150])  # pending terms are flushed, or are not
 def test_an_interruption_leaves_the_model_as_it_was(monkeypatch, seen):
     X, Y = labelled_forest(300, 8)
     options = {"store": "margin", "margin": 0.5, "max_support": 40}
     model = HierarchicalRLSClassifier(FOREST, **options).partial_fit(X[:seen], Y[:seen])
     before = copy.deepcopy(model)
-    learn = model._learn
+    learn = Nodes.learn
 
-    def learn_and_stop(support, i, *examples):
-        learn(support, i, *examples)
+    def learn_and_stop(nodes, i, *rest):
+        learn(nodes, i, *rest)
         if i == 0:  # the last of all: it has the fewest examples
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(model, "_learn", learn_and_stop)
+        patched.setattr(Nodes, "learn", learn_and_stop)
         with pytest.raises(KeyboardInterrupt):
             model.partial_fit(X[seen:], Y[seen:])
     assert state(model) == state(before)
@@ -690,11 +698,43 @@ def test_an_interruption_leaves_the_model_as_it_was(monkeypatch, seen):
     assert state(model) == state(before.partial_fit(X[seen:], Y[seen:]))
 
 
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("share", [0.02, 0.2, 0.5, 0.9])
+def test_a_keyboard_interrupt_at_any_time_leaves_the_model_as_it_was(n_jobs, share):
+    X, Y = labelled_forest(1500, 8)
+    model = HierarchicalRLSClassifier(FOREST, n_jobs=n_jobs, max_support=150)
+    model.partial_fit(X[:400], Y[:400])
+    before = copy.deepcopy(model)
+    start = time.perf_counter()
+    copy.deepcopy(model).partial_fit(X[400:], Y[400:])
+    whole = time.perf_counter() - start
+    with pytest.raises(KeyboardInterrupt), interrupted_after(share * whole):
+        while True:  # the machine may be quicker the second time
+            copied = model.predict(X[:50])
+            model.partial_fit(X[400:], Y[400:])
+            before = copy.deepcopy(model)
+    assert state(model) == state(before)
+    if before.n_seen_.max() == 400:
+        np.testing.assert_array_equal(model.predict(X[:50]).toarray(), copied.toarray())
+
+
+@contextmanager
+def interrupted_after(seconds):
+    """A SIGINT, as Ctrl-C sends it, in the middle of the block."""
+    timer = threading.Timer(seconds, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+
+
 def test_a_first_call_that_is_interrupted_leaves_no_model(monkeypatch):
     X, Y = labelled_forest(60, 8)
     model = HierarchicalRLSClassifier(FOREST)
-    learn = model._learn
-    monkeypatch.setattr(model, "_learn", lambda s, i, *rest: learn(s, i, *rest) if i else 1 / 0)
+    learn = Nodes.learn
+    monkeypatch.setattr(Nodes, "learn", lambda s, i, *rest: learn(s, i, *rest) if i else 1 / 0)
     with pytest.raises(ZeroDivisionError, match="division"):
         model.partial_fit(X, Y)
     with pytest.raises(ValueError, match="is not fitted yet"):

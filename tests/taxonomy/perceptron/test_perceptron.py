@@ -5,6 +5,7 @@ import scipy.sparse as sp
 import labelwood
 from labelwood import HierarchicalPerceptron, HierarchicalRLSClassifier, Taxonomy
 from labelwood.errors import DataError, LabelwoodWarning, ModelError, ParameterError
+from labelwood.taxonomy.hierarchy import Nodes
 from taxonomy.hierarchies import FOREST, consistent, labelled_forest, node_examples, on_line
 
 
@@ -44,14 +45,14 @@ def test_on_line_learning_ends_where_one_pass_does_and_counts_mistakes():
 def test_a_fit_that_is_interrupted_in_a_later_epoch_leaves_the_model_as_it_was(monkeypatch):
     X, Y = labelled_forest(90, 8)
     model = HierarchicalPerceptron(FOREST, n_epochs=3).fit(X, Y)
-    learn, before, calls = model._learn, model.coef_.toarray(), []
+    learn, before, calls = Nodes.learn, model.coef_.toarray(), []
 
     def learn_and_stop(*examples):
         calls.append(learn(*examples))
         if len(calls) > 10:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(model, "_learn", learn_and_stop)
+    monkeypatch.setattr(Nodes, "learn", learn_and_stop)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X[:50], Y[:50])
     np.testing.assert_array_equal(model.coef_.toarray(), before)
@@ -105,10 +106,10 @@ def test_bad_input_gets_the_lines_that_least_squares_give():
         HierarchicalPerceptron(n_epochs=0).fit(X, Y)
 
 
-def test_an_empty_row_teaches_nothing():
+def test_an_empty_row_is_skipped():
     X, Y = labelled_forest(30, 8)
     padded = sp.vstack([sp.csr_array((1, 8), dtype=np.float32), X], format="csr")
-    with pytest.warns(LabelwoodWarning, match="^empty rows, which teach nothing: 1 of 31"):
+    with pytest.warns(LabelwoodWarning, match="^1 of 31 rows are empty and are skipped"):
         model = HierarchicalPerceptron(FOREST).partial_fit(
             padded, sp.vstack([Y[[0]], Y], format="csr")
         )

@@ -4,94 +4,81 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwood.core.kernel import kernel
-from labelwood.core.types import DoubleArray, FloatArray, IndexArray, PointerArray
+from labelwood.core.sparse import CSRArrays
+from labelwood.core.types import DoubleArray
 
 
 @kernel
 def solve(
-    indptr: PointerArray,
-    indices: IndexArray,
-    data: FloatArray,
-    n_features: int,
-    targets: DoubleArray,
-    tol: float,
-    max_iter: int,
+    rows: CSRArrays, n_features: int, B: DoubleArray, tol: float, max_iter: int
 ) -> tuple[DoubleArray, NDArray[np.int64], DoubleArray]:
-    """Solve (I + G) α = `targets` by columns, G being the dot products of the rows.
+    """Solve A α = b for each column b of `B`, where A = I + G and G is the Gram matrix of `rows`.
 
-    Returns α, the steps of each column, and what is left of each residual as a share of the
-    column. A column that has met `tol` stays as it is.
+    Conjugate gradient (Golub & Van Loan 2013, algorithm 11.3.3) with the usual r, p and Ap. There
+    is no preconditioner, so z = r: the rows have length one and the diagonal of A is constant.
+
+    Returns α, the iterations of each column, and ‖r‖/‖b‖ of each column at the end. A column that
+    has met `tol` stays as it is while the others go on.
     """
-    n, width = targets.shape
-    alpha, residual, direction = np.zeros((n, width)), targets.copy(), targets.copy()
-    product, sums = np.empty((n, width)), np.empty((n_features, width))
-    square = _column_dots(residual, residual)
-    whole = square.copy()
-    goal = tol * tol * whole
-    steps = np.zeros(width, dtype=np.int64)
-    length, turn = np.empty(width), np.empty(width)
+    n, width = B.shape
+    alpha, r, p = np.zeros((n, width)), B.copy(), B.copy()
+    Ap, Sp = np.empty((n, width)), np.empty((n_features, width))
+    rr = _column_dots(r, r)
+    bb = rr.copy()
+    goal = tol * tol * bb
+    n_iter = np.zeros(width, dtype=np.int64)
+    step, beta = np.empty(width), np.empty(width)
     for _ in range(max_iter):
-        if not np.any(square > goal):
+        if not np.any(rr > goal):
             break
-        combine(indptr, indices, data, direction, sums)
-        _project(indptr, indices, data, direction, sums, product)
-        curvature = _column_dots(direction, product)
+        combine(rows, p, Sp)
+        _apply(rows, p, Sp, Ap)
+        pAp = _column_dots(p, Ap)
         for c in range(width):
-            moving = square[c] > goal[c]
-            length[c] = square[c] / curvature[c] if moving else 0.0
-            steps[c] += moving
+            active = rr[c] > goal[c]
+            step[c] = rr[c] / pAp[c] if active else 0.0
+            n_iter[c] += active
         for row in range(n):
             for c in range(width):
-                alpha[row, c] += length[c] * direction[row, c]
-                residual[row, c] -= length[c] * product[row, c]
-        new = _column_dots(residual, residual)
+                alpha[row, c] += step[c] * p[row, c]
+                r[row, c] -= step[c] * Ap[row, c]
+        rr_new = _column_dots(r, r)
         for c in range(width):
-            turn[c] = new[c] / square[c] if square[c] > goal[c] else 0.0
-            square[c] = new[c]
+            beta[c] = rr_new[c] / rr[c] if rr[c] > goal[c] else 0.0
+            rr[c] = rr_new[c]
         for row in range(n):
             for c in range(width):
-                direction[row, c] = residual[row, c] + turn[c] * direction[row, c]
-    left = np.zeros(width)
+                p[row, c] = r[row, c] + beta[c] * p[row, c]
+    residual = np.zeros(width)
     for c in range(width):
-        if whole[c] > 0:
-            left[c] = np.sqrt(square[c] / whole[c])
-    return alpha, steps, left
+        if bb[c] > 0:
+            residual[c] = np.sqrt(rr[c] / bb[c])
+    return alpha, n_iter, residual
 
 
 @kernel
-def combine(
-    indptr: PointerArray,
-    indices: IndexArray,
-    data: FloatArray,
-    factors: DoubleArray,
-    sums: DoubleArray,
-) -> None:
-    """`sums` becomes the sum of the rows, each times its factor, for each column of factors."""
+def combine(rows: CSRArrays, factors: DoubleArray, sums: DoubleArray) -> None:
+    """`sums` becomes S times `factors`: the sum of the rows, each times its factor, by columns."""
     sums[:] = 0
     for row in range(factors.shape[0]):
-        for at in range(indptr[row], indptr[row + 1]):
-            value, feature = data[at], indices[at]
+        for at in range(rows.indptr[row], rows.indptr[row + 1]):
+            # The systems stand side by side in memory, so that one non-zero is read once and the
+            # innermost loop runs over all of them in vector registers.
+            value, feature = rows.data[at], rows.indices[at]
             for c in range(factors.shape[1]):
                 sums[feature, c] += value * factors[row, c]
 
 
 @kernel
-def _project(
-    indptr: PointerArray,
-    indices: IndexArray,
-    data: FloatArray,
-    direction: DoubleArray,
-    sums: DoubleArray,
-    product: DoubleArray,
-) -> None:
-    """`product` becomes (I + G) `direction`, where `sums` combines the rows by it."""
-    for row in range(direction.shape[0]):
-        for c in range(direction.shape[1]):
-            product[row, c] = direction[row, c]
-        for at in range(indptr[row], indptr[row + 1]):
-            value, feature = data[at], indices[at]
-            for c in range(direction.shape[1]):
-                product[row, c] += value * sums[feature, c]
+def _apply(rows: CSRArrays, p: DoubleArray, Sp: DoubleArray, Ap: DoubleArray) -> None:
+    """`Ap` becomes p + Sᵀ(S p), without a Gram matrix; `Sp` is S p."""
+    for row in range(p.shape[0]):
+        for c in range(p.shape[1]):
+            Ap[row, c] = p[row, c]
+        for at in range(rows.indptr[row], rows.indptr[row + 1]):
+            value, feature = rows.data[at], rows.indices[at]
+            for c in range(p.shape[1]):
+                Ap[row, c] += value * Sp[feature, c]
 
 
 @kernel

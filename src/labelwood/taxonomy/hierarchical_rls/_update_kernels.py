@@ -1,124 +1,124 @@
-"""On-line least squares of one node: seed 000, Figure 2, in the dual.
+"""On-line least squares of one node: Cesa-Bianchi, Conconi & Gentile 2004, Figure 2, in the dual.
 
 With support rows S and signs v the node's weights are w = S α, α = (I + G)⁻¹ v. Everything is
 computed from the node's own state in a fixed order, so that results depend neither on
 threads nor on how a stream is cut into batches.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from labelwood.core.kernel import kernel
-from labelwood.core.types import DoubleArray, FloatArray, IndexArray, PointerArray
-from labelwood.taxonomy.hierarchy._inverse_kernels import (
+from labelwood.core.sparse import CSRArrays
+from labelwood.core.types import DoubleArray
+from labelwood.taxonomy.hierarchical_rls._inverse_kernels import add_term, column, multiply
+from labelwood.taxonomy.hierarchy import (
     PENDING,
     POSITIVE,
     SEEN,
+    SELECTED,
     SUPPORT,
-    add_term,
-    column,
-    multiply,
+    Examples,
+    Node,
+    add,
+    add_all,
+    clear,
+    dot,
 )
-from labelwood.taxonomy.hierarchy._row_kernels import add, add_all, clear, dot
 
-_TERMS_OF_AN_EXAMPLE = 2  # at most: one example leaves and one enters
+_TERMS_PER_EXAMPLE = 2  # at most: one example leaves and one enters
+
+
+class Settings(NamedTuple):
+    """Which examples are kept: all, or with `by_margin` those mistaken or of small margin."""
+
+    by_margin: bool
+    margin: float
+    max_support: int
 
 
 @kernel
 def learn(
-    indptr: PointerArray,
-    indices: IndexArray,
-    data: FloatArray,
+    store: CSRArrays,
     n_features: int,
-    examples: NDArray[np.int64],
-    signs: DoubleArray,
-    rows: NDArray[np.int64],
-    alpha: DoubleArray,
-    inverse: DoubleArray,
-    pending: DoubleArray,
-    factors: DoubleArray,
+    examples: Examples,
+    node: Node,
     counts: NDArray[np.int64],
-    settles: bool,
-    margin: float,
-    max_support: int,
+    settings: Settings,
+    may_flush: bool,
 ) -> int:
-    """Learn from `examples` in their order; return how many were taken.
+    """Learn from `examples` in their order; return how many were used.
 
-    Fewer than all are taken when the node needs room for more support, or when pending terms
-    would have to be settled and it must not do so.
+    Fewer than all are used when the node needs a larger capacity, or when pending terms would
+    have to be added to the triangle without `may_flush`.
     """
     weights = np.zeros(n_features)
     scratch = np.zeros(n_features)
-    capacity = rows.size
+    rows, capacity = node.rows, node.rows.size
     products, solved = np.empty(capacity), np.empty(capacity)
-    add_all(indptr, indices, data, rows, alpha, counts[SUPPORT], weights)
-    for at in range(examples.size):
-        row, sign = examples[at], signs[at]
-        score = dot(indptr, indices, data, row, weights)
+    add_all(store, rows, node.alpha, counts[SUPPORT], weights)
+    for at in range(examples.rows.size):
+        row, sign = examples.rows[at], examples.signs[at]
+        score = dot(store, row, weights)
         n = counts[SUPPORT]
-        kept = (score * sign <= 0 or abs(score) <= margin) and indptr[row] < indptr[row + 1]
-        settled = counts[PENDING] + _TERMS_OF_AN_EXAMPLE > factors.size
-        if kept and (n == capacity < max_support or (settled and not settles)):
+        empty = store.indptr[row] == store.indptr[row + 1]
+        wanted = not settings.by_margin or score * sign <= 0 or abs(score) <= settings.margin
+        kept = wanted and not empty
+        flushes = counts[PENDING] + _TERMS_PER_EXAMPLE > node.factors.size
+        if kept and (n == capacity < settings.max_support or (flushes and not may_flush)):
             return at
+        evicts = kept and n == settings.max_support
         counts[SEEN] += 1
         counts[POSITIVE] += sign > 0
+        counts[SELECTED] += (settings.by_margin and not empty) or evicts
         if not kept:
             continue
-        _clear_all(indptr, indices, rows, n, weights)
+        _clear_all(store, rows, n, weights)
         slot = n
-        if n == max_support:
-            slot = _leave(alpha, inverse, pending, factors, counts, solved)
-        add(indptr, indices, data, row, 1.0, scratch)
+        if evicts:
+            slot = _leave(node, counts, solved)
+        # The row is spread out in a dense vector once, so that a product with each support row
+        # costs the non-zeros of that row alone.
+        add(store, row, 1.0, scratch)
         for i in range(n):
-            products[i] = dot(indptr, indices, data, rows[i], scratch)
-        square = dot(indptr, indices, data, row, scratch)
-        clear(indptr, indices, row, scratch)
+            products[i] = dot(store, rows[i], scratch)
+        square = dot(store, row, scratch)
+        clear(store, row, scratch)
         if slot < n:
             products[slot] = 0
-        _enter(
-            row, sign, square, slot, products, solved,
-            rows, alpha, inverse, pending, factors, counts,
-        )  # fmt: skip
-        add_all(indptr, indices, data, rows, alpha, counts[SUPPORT], weights)
-    return examples.size
+        _enter(row, sign, square, slot, products, solved, node, counts)
+        add_all(store, rows, node.alpha, counts[SUPPORT], weights)
+    return examples.rows.size
 
 
 @kernel
-def _clear_all(
-    indptr: PointerArray,
-    indices: IndexArray,
-    rows: NDArray[np.int64],
-    n: int,
-    dense: DoubleArray,
-) -> None:
-    """Set `dense`, which is zero elsewhere, to zero where the first `n` rows are not."""
+def _clear_all(store: CSRArrays, rows: NDArray[np.int64], n: int, dense: DoubleArray) -> None:
+    """Set `dense`, which is zero elsewhere, to zero on the features of the first `n` rows."""
+    # Filling all of it is quicker unless it is much longer than the rows have non-zeros (64 of
+    # them each, about what a document has).
     if dense.size < 64 * n:
         dense[:] = 0
         return
     for i in range(n):
-        clear(indptr, indices, rows[i], dense)
+        clear(store, rows[i], dense)
 
 
 @kernel
-def _leave(
-    alpha: DoubleArray,
-    inverse: DoubleArray,
-    pending: DoubleArray,
-    factors: DoubleArray,
-    counts: NDArray[np.int64],
-    removed: DoubleArray,
-) -> int:
+def _leave(node: Node, counts: NDArray[np.int64], removed: DoubleArray) -> int:
     """The example of the smallest |α| leaves the support; its slot is free."""
+    alpha = node.alpha
     slot = 0
     for i in range(1, counts[SUPPORT]):
         if abs(alpha[i]) < abs(alpha[slot]):
             slot = i
-    column(inverse, pending, factors, counts, slot, removed)
+    column(node, counts, slot, removed)
     share = alpha[slot] / removed[slot]
     for i in range(counts[SUPPORT]):
         alpha[i] -= share * removed[i]
     alpha[slot] = 0
-    add_term(inverse, pending, factors, counts, removed, -1 / removed[slot])
+    add_term(node, counts, removed, -1 / removed[slot])
     return slot
 
 
@@ -130,15 +130,16 @@ def _enter(
     slot: int,
     products: DoubleArray,
     solved: DoubleArray,
-    rows: NDArray[np.int64],
-    alpha: DoubleArray,
-    inverse: DoubleArray,
-    pending: DoubleArray,
-    factors: DoubleArray,
+    node: Node,
     counts: NDArray[np.int64],
 ) -> None:
-    """An example joins the support, in a free slot or in a new one at the end."""
-    multiply(inverse, pending, factors, counts, products, solved)
+    """An example enters the support, in a free slot or in a new one at the end.
+
+    By the inverse of a bordered matrix: with b the products of the new row and s = 1 + ‖x‖² −
+    bᵀ(I + G)⁻¹b the Schur complement, the inverse gains (z zᵀ)/s, z = ((I + G)⁻¹b, −1).
+    """
+    alpha = node.alpha
+    multiply(node, counts, products, solved)
     n = counts[SUPPORT]
     schur, residual = 1.0 + square, sign
     for i in range(n):
@@ -147,38 +148,29 @@ def _enter(
     for i in range(n):
         alpha[i] -= residual / schur * solved[i]
     counts[SUPPORT] = max(n, slot + 1)
-    rows[slot] = row
+    node.rows[slot] = row
     alpha[slot] = residual / schur
     solved[slot] = -1
-    add_term(inverse, pending, factors, counts, solved, 1 / schur)
+    add_term(node, counts, solved, 1 / schur)
 
 
 @kernel
-def spreads(
-    indptr: PointerArray,
-    indices: IndexArray,
-    data: FloatArray,
-    n_features: int,
-    asked: tuple[PointerArray, IndexArray, FloatArray],
-    rows: NDArray[np.int64],
-    inverse: DoubleArray,
-    pending: DoubleArray,
-    factors: DoubleArray,
-    counts: NDArray[np.int64],
+def quadratic_forms(
+    store: CSRArrays, n_features: int, X: CSRArrays, node: Node, counts: NDArray[np.int64]
 ) -> DoubleArray:
-    """For each row x that is asked for: r = xᵀ(I + SSᵀ)⁻¹x, and ‖(I + G)⁻¹Sᵀx‖²."""
+    """For each row x of `X`: r = xᵀ(I + SSᵀ)⁻¹x, and ‖(I + G)⁻¹Sᵀx‖²."""
     n = counts[SUPPORT]
     scratch = np.zeros(n_features)
     products, solved = np.empty(n), np.empty(n)
-    result = np.zeros((asked[0].size - 1, 2))
-    for x in range(asked[0].size - 1):
-        add(asked[0], asked[1], asked[2], x, 1.0, scratch)
+    result = np.zeros((X.indptr.size - 1, 2))
+    for row in range(X.indptr.size - 1):
+        add(X, row, 1.0, scratch)
         for i in range(n):
-            products[i] = dot(indptr, indices, data, rows[i], scratch)
-        multiply(inverse, pending, factors, counts, products, solved)
-        result[x, 0] = dot(asked[0], asked[1], asked[2], x, scratch)
+            products[i] = dot(store, node.rows[i], scratch)
+        multiply(node, counts, products, solved)
+        result[row, 0] = dot(X, row, scratch)
         for i in range(n):
-            result[x, 0] -= products[i] * solved[i]
-            result[x, 1] += solved[i] * solved[i]
-        clear(asked[0], asked[1], x, scratch)
+            result[row, 0] -= products[i] * solved[i]
+            result[row, 1] += solved[i] * solved[i]
+        clear(X, row, scratch)
     return result

@@ -1,68 +1,70 @@
-"""Regularised least squares at each node of a taxonomy, at once or on line."""
+"""Regularized least squares at each node of a taxonomy, at once or on line."""
 
 import warnings
 from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from labelwood.core.contract import FittedAttributes, check_fitted_attributes
 from labelwood.core.labels import labels_with_samples
 from labelwood.core.params import Constraints, Integer, OneOf, Real
-from labelwood.core.sparse import as_csr, csr_arrays, unit_rows
-from labelwood.core.types import CSR, DoubleArray, FloatArray
+from labelwood.core.sparse import as_csr
+from labelwood.core.types import CSR
 from labelwood.data.taxonomy import Taxonomy
 from labelwood.errors import DataError, LabelwoodWarning, ParameterError
-from labelwood.taxonomy.hierarchical_rls._update_kernels import learn, spreads
-from labelwood.taxonomy.hierarchical_rls.conjugate_gradient import Rows, solve_nodes
-from labelwood.taxonomy.hierarchy import Estimates, HierarchicalClassifier, side_by_side
-from labelwood.taxonomy.hierarchy.support import NO_LIMIT, Node, Support, learn_in_room
+from labelwood.taxonomy.hierarchical_rls.conjugate_gradient import Settings, solve_nodes
+from labelwood.taxonomy.hierarchical_rls.intervals import BatchMargins, OnlineMargins
+from labelwood.taxonomy.hierarchical_rls.update_rule import LeastSquaresRule
+from labelwood.taxonomy.hierarchy import HierarchicalClassifier, as_postings
 
-_EVERY_MARGIN = 1e300
-_ON_LINE = {"store": "all", "margin": 0.2, "max_support": None}  # by default
+_ONLINE_DEFAULTS = {"store": "all", "margin": 0.2, "max_support": None}
 
 
 class HierarchicalRLSClassifier(HierarchicalClassifier):
-    """A least-squares decision at each node of a taxonomy, learned from its parent's examples.
+    """A least-squares classifier at each node of a taxonomy, learned from its parent's samples.
 
-    Labels stand in a forest; a point may have several paths, that end anywhere. The decision of
-    a node is w = (I + SSᵀ)⁻¹Sv, where S are the examples that have its parent's label (all, for
-    a root) and v = ±1 says which have its own. A point gets a label when wᵀx > 0 and it gets
-    the parent, so that label sets always agree with the taxonomy. Rows are scaled to unit length.
+    Labels stand in a forest; a sample may have several paths, which end anywhere. The weights of
+    a node are w = (I + SSᵀ)⁻¹Sv, where S are the samples that have its parent's label (all, for
+    a root) and v = ±1 says which have its own. A label is predicted when wᵀx > 0 and its parent
+    is predicted, so that label sets always agree with the taxonomy. Rows are scaled to unit
+    length. The algorithm is that of Cesa-Bianchi, Conconi & Gentile 2004.
 
-    `fit` solves all nodes at once and exactly. `partial_fit` learns on line, from examples that
+    `fit` solves all nodes at once and exactly. `partial_fit` learns on line, from samples that
     come one by one or in batches, and keeps those on which the weights rest.
 
     Parameters
     ----------
     taxonomy : Taxonomy or None
         The forest of the labels, matched to names of labels by name and to the columns of an
-        indicator by place (by number, where that is what nodes are called). None makes every
+        indicator by position (by number, where that is what nodes are called). None makes every
         label a root.
     train : {"hierarchical", "independent"}
-        Whether a node learns from the examples of its parent, or from all.
+        Whether a node learns from the samples of its parent, or from all.
     store : {"all", "margin"}
-        Which examples `partial_fit` keeps at a node: all, or those that are mistaken or have
+        Which samples `partial_fit` keeps at a node: all, or those that are mistaken or have
         |wᵀx| ≤ `margin` when they come. Memory and time grow with the square of their number.
-        `fit` takes all, and warns where this, `margin` or `max_support` say otherwise.
+        Samples that are kept by their labels allow no intervals. `fit` uses all samples, and
+        warns where this, `margin` or `max_support` differ from their defaults.
     margin : float
-        What margin is small. Those of training points lie between −1 and 1.
+        The largest |wᵀx| that counts as small. On training samples it lies between 0 and 1.
     max_support : int or None
-        How many examples a node keeps at most. When one more comes, the one of the
-        smallest |α| leaves, which is the one that the weights Σ α x need least.
+        How many samples a node keeps at most. When one more comes, the one of the
+        smallest |α| leaves, which is the one that the weights Σ α x need least. From then on
+        the node gives no intervals.
     confidence : float or None
-        With a level between 0 and 1, a label is given only if its margin is clearly positive: the
-        lower end of its interval is. Unsure points get the coarser label. Rankings
-        (`predict_topk`) take no notice of it.
+        With a level between 0 and 1, a label is predicted only if the lower end of its interval
+        is positive, so that unsure samples get the coarser label. It needs intervals, and so
+        `fit`, or `partial_fit` with ``store="all"`` and no `max_support`. Rankings
+        (`predict_topk`) do not depend on it.
     close_labels : bool
         Give every label its ancestors; else a label without its parent is an error.
     tol : float
-        Residual of a node, as a share of ‖v‖, at which `fit` has solved it.
+        `fit` stops at a node when its residual is at most `tol` ‖v‖.
     max_iter : int
-        Limit of steps for a node.
+        Maximum number of iterations of `fit` for a node.
     n_jobs : int or None
-        Threads over nodes; results do not depend on it.
+        Number of threads over nodes; results do not depend on it.
 
     Attributes
     ----------
@@ -71,23 +73,25 @@ class HierarchicalRLSClassifier(HierarchicalClassifier):
     parent_ : array of shape (n_labels,)
         The parent of each label, −1 for a root.
     n_positive_ : array of shape (n_labels,)
-        Examples that had each label.
+        Samples that had each label.
     untrained_ : array
-        The labels that no example had: they are never predicted.
+        The labels that no sample had: they are never predicted.
     train_ : str
         The `train` that learning began with.
     scaled_ : bool
-        Whether rows had another length than one (or none).
+        Whether rows had to be scaled to length one, or were empty.
     coef_ : csr_array of shape (n_features, n_labels)
         The weights.
-    n_iter_ : array of shape (n_labels,)
-        After `fit`: steps of each node.
+    n_iter_ : int
+        After `fit`: the largest number of iterations of a node.
+    n_iter_labels_ : array of shape (n_labels,)
+        After `fit`: iterations of each node.
     stop_reason_ : str
         After `fit`: whether all nodes met the tolerance, or how many met the limit.
     n_seen_, n_support_ : arrays of shape (n_labels,)
-        After `partial_fit`: examples that each node has seen, and that it keeps.
+        After `partial_fit`: samples that each node has seen, and that it keeps.
     examples_, example_labels_ : csr_array
-        After `fit` with `confidence`: the examples, by which margins are judged.
+        After `fit` with `confidence`: the training samples, from which intervals are computed.
 
     Examples
     --------
@@ -108,7 +112,6 @@ class HierarchicalRLSClassifier(HierarchicalClassifier):
         "tol": Real(above=0),
         "max_iter": Integer(low=1),
     }
-    _keeps_inverse: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -137,116 +140,100 @@ class HierarchicalRLSClassifier(HierarchicalClassifier):
 
     def fit(self, X: object, y: object) -> Self:
         """Solve the least squares of every node on the rows of `X`."""
-        self._say_what_fit_ignores()
-        with self._all_or_nothing():
-            matrix, Y = self._begin(X, y, first=True)
-            labels_with_samples(Y)
-            self._solve_all(self._unit(matrix), Y)
+        self._warn_of_ignored_parameters()
+        matrix, Y = self._begin(X, y, first=True)
+        labels_with_samples(Y)
+        self._solve_all(self._unit(matrix), Y)
         return self
 
-    def _say_what_fit_ignores(self) -> None:
-        given = [name for name, value in _ON_LINE.items() if getattr(self, name) != value]
+    def _warn_of_ignored_parameters(self) -> None:
+        given = [name for name, value in _ONLINE_DEFAULTS.items() if getattr(self, name) != value]
         if given:
             warnings.warn(
-                f"fit takes all examples; {', '.join(given)} are for partial_fit alone.",
+                f"fit uses all samples; {', '.join(given)} are parameters of partial_fit alone.",
                 LabelwoodWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _solve_all(self, unit: CSR, Y: CSR) -> None:
         self.n_positive_ = np.bincount(Y.indices, minlength=Y.shape[1]).astype(np.int64)
-        solved = solve_nodes(
-            unit,
-            self._examples(Y),
-            self.n_positive_ > 0,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            n_jobs=self.n_jobs,
-        )
-        weights = sorted((one for part in solved for one in part.weights), key=lambda one: one.node)
-        self._set_postings(side_by_side(weights, self.n_features_in_))
-        self.n_iter_ = np.zeros(Y.shape[1], dtype=np.int64)
-        for part in solved:
-            self.n_iter_[[one.node for one in part.weights]] = part.n_iter
-        self._say_why_it_stopped(sum(int(np.sum(part.left > self.tol)) for part in solved))
+        trained = self.n_positive_ > 0
+        settings = Settings(self.tol, self.max_iter)
+        solved = solve_nodes(unit, self._training_sets(Y), trained, settings, self.n_jobs)
+        self._set_postings(as_postings(solved.weights, self.n_features_in_))
+        n_iter = np.zeros(Y.shape[1], dtype=np.int64)
+        n_iter[trained] = solved.n_iter
+        self.n_iter_labels_, self.n_iter_ = n_iter, int(n_iter.max(initial=0))
+        self._set_stop_reason(int(np.count_nonzero(solved.residual > self.tol)))
         if self.confidence is not None:
             self.examples_, self.example_labels_ = unit, Y
 
-    def _say_why_it_stopped(self, n_unsolved: int) -> None:
+    def _set_stop_reason(self, n_unsolved: int) -> None:
         self.stop_reason_ = "tolerance met for every node"
         if n_unsolved:
             self.stop_reason_ = (
                 f"iteration limit for {n_unsolved} nodes; "
                 f"raise max_iter (now {self.max_iter}) or tol"
             )
-            warnings.warn(self.stop_reason_, ConvergenceWarning, stacklevel=4)
+            warnings.warn(self.stop_reason_, ConvergenceWarning, stacklevel=5)
 
-    def _learn(self, support: Support, i: int, rows: NDArray[np.int64], signs: DoubleArray) -> None:
-        margin = _EVERY_MARGIN if self.store == "all" else float(self.margin)
-        limit = NO_LIMIT if self.max_support is None else int(self.max_support)
-        store, counts, n_features = support.store, support.counts[i], self.n_features_in_
+    def _update_rule(self) -> LeastSquaresRule:
+        margin = None if self.store == "all" else self.margin
+        return LeastSquaresRule(margin, self.max_support)
 
-        def take(node: Node, start: int, settles: bool) -> int:
-            return learn(
-                *store, n_features, rows[start:], signs[start:],
-                node.rows, node.alpha, node.inverse, node.pending, node.factors, counts,
-                settles, margin, limit,
-            )  # fmt: skip
-
-        learn_in_room(support, i, rows.size, limit, take)
-
-    def _begin(
-        self, X: object, y: object, classes: object = None, *, first: bool
-    ) -> tuple[CSR, CSR]:
-        matrix, Y = super()._begin(X, y, classes, first=first)
-        limit = NO_LIMIT if self.max_support is None else self.max_support
-        if not first and np.any(self.n_support_ > limit):
+    def _check_rule(self) -> None:
+        """Refuse parameters of `partial_fit` that cannot be had together, or any more."""
+        if self.confidence is not None and self.store == "margin":
             raise ParameterError(
-                f"A node keeps {self.n_support_.max()} examples already, more than "
-                f"max_support={limit}; raise it."
+                "confidence needs intervals, which do not hold when samples are kept by their "
+                "labels, as with store='margin'; set store='all' or confidence=None."
             )
-        return matrix, Y
+        if "support_counts_" in vars(self) and self.max_support is not None:
+            most = int(self.n_support_.max(initial=0))
+            if most > self.max_support:
+                raise ParameterError(
+                    f"A node keeps {most} samples already, more than "
+                    f"max_support={self.max_support}; raise it."
+                )
 
-    def _estimates(self, node: int, X: CSR, margins: FloatArray) -> Estimates | None:
-        """Lemmas 2 and 3 at the points themselves, before their eigenvalue bounds.
-
-        With r = xᵀA⁻¹x, A = I + SSᵀ, and u = SᵀA⁻¹x the variance is at most ‖u‖²/(1 + r)² and,
-        as |uᵢᵀA⁻¹x| ≤ ‖A⁻¹x‖, the bias at most (‖A⁻¹x‖ + r)/(1 + r); ‖A⁻¹x‖² = r − ‖u‖².
-        """
-        found = self._spreads(node, unit_rows(X))
-        if found is None:
-            return None
-        r, squares = found.T
-        away = np.sqrt(np.maximum(r - squares, 0))
-        return Estimates(margins / (1 + r), np.sqrt(squares) / (1 + r), (away + r) / (1 + r))
-
-    def _spreads(self, node: int, X: CSR) -> DoubleArray | None:
-        """Columns r and ‖u‖² (see `_estimates`); None without examples."""
+    def _margin_estimator(self) -> OnlineMargins | BatchMargins | None:
+        independent = self.train_ == "independent"
+        linear = (self.parent_ < 0) | (not independent)
         if "support_counts_" in vars(self):
-            support = self._support()
-            return spreads(
-                *support.store, self.n_features_in_, csr_arrays(X), support.rows[node],
-                support.inverse[node], support.pending[node], support.factors[node],
-                support.counts[node],
-            )  # fmt: skip
+            return OnlineMargins(linear, self._nodes(), self.n_features_in_)
         if "examples_" not in vars(self):
             return None
-        parent = -1 if self.train_ == "independent" else int(self.parent_[node])
-        rows = self._examples(self.example_labels_).of_children(parent)
-        local, S = Rows.of(self.examples_, rows), self.examples_[rows]
-        return local.spreads(S, X, self.max_iter, self.n_jobs)
+        return BatchMargins(
+            linear,
+            self.examples_,
+            self._training_sets(self.example_labels_),
+            np.full_like(self.parent_, -1) if independent else self.parent_,
+            self.max_iter,
+            self.n_jobs,
+        )
 
     def _check_fitted(self) -> None:
         super()._check_fitted()
         if "support_counts_" in vars(self):
             return
-        wanted: FittedAttributes = {"n_iter_": (np.int64, ("labels",)), "stop_reason_": str}
+        per_label: object = getattr(self, "n_iter_", None)
+        if isinstance(per_label, np.ndarray):  # as model files of format 1 have it
+            self.n_iter_labels_ = per_label
+            self.n_iter_ = int(per_label.max(initial=0))
+        wanted: FittedAttributes = {
+            "n_iter_": int,
+            "n_iter_labels_": (np.int64, ("labels",)),
+            "stop_reason_": str,
+        }
         check_fitted_attributes(self, wanted, {"labels": self.classes_.size})
         if "examples_" in vars(self):
-            self.examples_ = as_csr(self.examples_, n_columns=self.n_features_in_)
-            self.example_labels_ = as_csr(self.example_labels_, n_columns=self.classes_.size)
-            if self.examples_.shape[0] != self.example_labels_.shape[0]:
-                raise DataError("examples_ and example_labels_ must have the same rows")
-            counted = np.bincount(self.example_labels_.indices, minlength=self.classes_.size)
-            if not np.array_equal(counted, self.n_positive_):
-                raise DataError("n_positive_ must count the example_labels_")
+            self._check_examples()
+
+    def _check_examples(self) -> None:
+        self.examples_ = as_csr(self.examples_, n_columns=self.n_features_in_)
+        self.example_labels_ = as_csr(self.example_labels_, n_columns=self.classes_.size)
+        if self.examples_.shape[0] != self.example_labels_.shape[0]:
+            raise DataError("examples_ and example_labels_ must have the same rows")
+        counted = np.bincount(self.example_labels_.indices, minlength=self.classes_.size)
+        if not np.array_equal(counted, self.n_positive_):
+            raise DataError("n_positive_ must count the example_labels_")

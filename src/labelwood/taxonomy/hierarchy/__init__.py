@@ -1,20 +1,44 @@
-"""What the learners along a taxonomy share: labels, training sets, prediction."""
+"""What the learners along a taxonomy share: labels, training sets, nodes, prediction."""
 
+from labelwood.taxonomy.hierarchy._row_kernels import (
+    PENDING,
+    POSITIVE,
+    SEEN,
+    SELECTED,
+    SUPPORT,
+    add,
+    add_all,
+    clear,
+    dot,
+)
+from labelwood.taxonomy.hierarchy.decisions import Estimates, MarginEstimator, NodeMargin
 from labelwood.taxonomy.hierarchy.estimator import HierarchicalClassifier
-from labelwood.taxonomy.hierarchy.prediction import Estimates
-from labelwood.taxonomy.hierarchy.support import NO_LIMIT, Node, Support, learn_in_room
-from labelwood.taxonomy.hierarchy.training_sets import Examples, Family
-from labelwood.taxonomy.hierarchy.weights import NodeWeights, side_by_side
+from labelwood.taxonomy.hierarchy.nodes import NO_LIMIT, Examples, Node, Nodes, UpdateRule
+from labelwood.taxonomy.hierarchy.training_sets import Siblings, TrainingSets
+from labelwood.taxonomy.hierarchy.weights import NodeWeights, as_postings, weights_of_support
 
 __all__ = [
     "NO_LIMIT",
+    "PENDING",
+    "POSITIVE",
+    "SEEN",
+    "SELECTED",
+    "SUPPORT",
     "Estimates",
     "Examples",
-    "Family",
     "HierarchicalClassifier",
+    "MarginEstimator",
     "Node",
+    "NodeMargin",
     "NodeWeights",
-    "Support",
-    "learn_in_room",
-    "side_by_side",
+    "Nodes",
+    "Siblings",
+    "TrainingSets",
+    "UpdateRule",
+    "add",
+    "add_all",
+    "as_postings",
+    "clear",
+    "dot",
+    "weights_of_support",
 ]

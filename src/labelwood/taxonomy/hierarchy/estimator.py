@@ -1,22 +1,33 @@
-"""What the learners along a taxonomy share: everything but the update of a node."""
+"""What the learners along a taxonomy share: all of the estimator but the update of a node."""
 
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import ClassVar, Self
 
 import joblib
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from labelwood.core.contract import FittedAttributes, check_fitted_attributes
+from labelwood.core.estimator import LabelEstimator
 from labelwood.core.parallel import parallel
 from labelwood.core.params import N_JOBS, Boolean, Constraints, Instance, OneOf, check_parameters
 from labelwood.core.sparse import row_squares, unit_rows
-from labelwood.core.types import CSR, DoubleArray
+from labelwood.core.topk import TopK
+from labelwood.core.types import CSR, AnyArray, FloatArray
+from labelwood.data.taxonomy import Taxonomy
 from labelwood.errors import DataError, LabelwoodWarning, ParameterError
-from labelwood.taxonomy.hierarchy._inverse_kernels import POSITIVE, SEEN, SUPPORT
+from labelwood.linear.onevsrest import Postings
+from labelwood.taxonomy.hierarchy._row_kernels import N_COUNTS, POSITIVE, SEEN, SUPPORT
+from labelwood.taxonomy.hierarchy.decisions import (
+    Forest,
+    MarginEstimator,
+    NodeMargin,
+    chosen_entries,
+)
 from labelwood.taxonomy.hierarchy.labels import (
     closed_labels,
     first_labels,
@@ -24,20 +35,41 @@ from labelwood.taxonomy.hierarchy.labels import (
     known_labels,
     parents_of,
 )
-from labelwood.taxonomy.hierarchy.prediction import HierarchicalPredictor
-from labelwood.taxonomy.hierarchy.support import Support
-from labelwood.taxonomy.hierarchy.training_sets import Examples
+from labelwood.taxonomy.hierarchy.nodes import Examples, Nodes, UpdateRule, moderate
+from labelwood.taxonomy.hierarchy.training_sets import TrainingSets
+from labelwood.taxonomy.hierarchy.weights import as_postings, weights_of_support
 
-_FEW = 64  # rows that are not worth a thread
-_SHARES = 8  # for each thread: enough to even out, few enough to hand out quickly
-_UNIT = 1e-3  # by how much a row of unit length may miss it
+_MIN_PARALLEL_ROWS = 64  # below, starting threads takes longer than learning
+_TASKS_PER_THREAD = 8  # enough to balance the load, few enough to hand out quickly
+_UNIT = 1e-3  # by how much the length of a row may differ from one without a warning
+_NO_THRESHOLD = -3.4e38  # nearly the least float32
+_BLOCK_CELLS = 2**22  # margins that are held at once
+_LEVEL = 0.95  # of intervals in `explain` without `confidence`
+
+_WEIGHTS: FittedAttributes = {
+    "postings_indptr_": (np.int64, (None,)),
+    "postings_blocks_": (np.uint32, (None,)),
+    "postings_weights_": (np.float32, (None,)),
+    "lane_labels_": (np.int32, (None,)),
+}
+_NODES: FittedAttributes = {
+    "support_indptr_": (np.int64, (None,)),
+    "support_indices_": (np.uint32, (None,)),
+    "support_data_": (np.float32, (None,)),
+    "support_counts_": (np.int64, ("labels", N_COUNTS)),
+    "support_rows_": list,
+    "support_alpha_": list,
+    "support_inverse_": list,
+    "support_pending_": list,
+    "support_factors_": list,
+}
 
 
-class HierarchicalClassifier(HierarchicalPredictor):
-    """Base of the learners with a linear decision at each node of a forest.
+class HierarchicalClassifier(LabelEstimator):
+    """Base of the learners with a linear classifier at each node of a forest.
 
-    A subclass gives `fit`, and in `_learn` the update of a node. Parameters and attributes that
-    are common to all are described in `HierarchicalRLSClassifier`.
+    A subclass gives `fit` and the `_update_rule` of a node. Parameters and attributes that are
+    common to all are described in `HierarchicalRLSClassifier`.
     """
 
     _constraints: ClassVar[Constraints] = {
@@ -46,97 +78,104 @@ class HierarchicalClassifier(HierarchicalPredictor):
         "close_labels": Boolean(),
         "n_jobs": N_JOBS,
     }
+    _feature_pointers: ClassVar[tuple[str, ...]] = ("postings_indptr_",)
+    _feature_indices: ClassVar[tuple[str, ...]] = ("support_indices_",)
+    _fitted: ClassVar[FittedAttributes] = {
+        "parent_": (np.int32, ("labels",)),
+        "n_positive_": (np.int64, ("labels",)),
+        "train_": str,
+        "scaled_": bool,
+    }
 
+    taxonomy: Taxonomy | None
     train: str
     close_labels: bool
+    confidence: float | None = None  # of a learner that knows how sure it is
+    n_jobs: int | None
+    parent_: NDArray[np.int32]
+    n_positive_: NDArray[np.int64]
+    train_: str
+    scaled_: bool
+    support_counts_: NDArray[np.int64]
+    _weights: Postings
 
     @abstractmethod
-    def _learn(self, support: Support, i: int, rows: NDArray[np.int64], signs: DoubleArray) -> None:
-        """Node `i` learns from the stored `rows`, which have its label (1) or not (−1)."""
+    def _update_rule(self) -> UpdateRule:
+        """How a node learns, by the parameters."""
+
+    def _check_rule(self) -> None:
+        """Refuse parameters with which `partial_fit` cannot start or go on."""
+
+    def _margin_estimator(self) -> MarginEstimator | None:
+        """How sure margins are, if the learner has what it takes to know."""
+        return None
 
     def partial_fit(self, X: object, y: object, classes: object = None) -> Self:
-        """Learn from some more examples, one after the other, each once.
+        """Learn from some more samples, one after the other, each once.
 
         How a stream is cut into batches makes no difference to the result; large ones are
-        quicker. An interruption leaves the model as it was before the call.
+        faster. An interruption leaves the model as it was before the call.
 
         Parameters
         ----------
-        X : features of shape (n, n_features)
+        X : features of shape (n_samples, n_features)
         y : label sets
             An indicator, or lists of names.
         classes : array or None
-            All labels, for the first call; by default those of its examples. They name the
+            All labels, for the first call; by default those of its samples. They name the
             columns of an indicator in their order. With a taxonomy they must be its nodes,
             which the labels are without them too.
         """
         first = "support_counts_" not in vars(self)
         if "lane_labels_" in vars(self):
             warnings.warn(
-                "fit keeps no examples from which partial_fit could go on: it begins anew.",
+                "fit keeps no samples from which partial_fit could continue: "
+                "learning starts from scratch.",
                 LabelwoodWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
-        with self._all_or_nothing():
-            matrix, Y = self._begin(X, y, classes, first=first)
-            if first:
-                self._set_support(Support.empty(self.classes_.size, inverse=self._keeps_inverse))
-            self._learn_all(self._unit(matrix), Y)
+        matrix, Y = self._begin(X, y, classes, first=first)
+        self._check_rule()
+        inverse = self._update_rule().keeps_inverse
+        nodes = Nodes.empty(self.classes_.size, inverse=inverse) if first else self._nodes()
+        self._set_nodes(self._learn(nodes, self._unit(matrix), Y))
         return self
 
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """Whatever goes wrong in the block, the model is afterwards as it was before.
-
-        The block may replace attributes but not change the arrays that they hold.
-        """
-        before = dict(vars(self))
-        try:
-            yield
-        except BaseException:
-            for name in vars(self).keys() - before.keys():
-                delattr(self, name)
-            self.__dict__.update(before)
-            raise
-
-    def _learn_all(self, X: CSR, Y: CSR, n_epochs: int = 1) -> None:
-        """Each node goes through its examples in their order; none waits for another."""
-        at = self._support().n_rows
-        support = self._support().with_rows(X)
-        examples = self._examples(Y)
-        tasks = [(int(node), family) for family in examples.families() for node in family.nodes]
-        # The longest first, so that no thread waits for it.
-        tasks.sort(key=lambda task: -task[1].rows.size * (1000 + support.counts[task[0], SUPPORT]))
-        few = Y.shape[0] < _FEW
+    def _learn(self, before: Nodes, X: CSR, Y: CSR, n_epochs: int = 1) -> Nodes:
+        """The nodes after the rows of `X`; each goes through its own in their order."""
+        rule, training_sets = self._update_rule(), self._training_sets(Y)
+        nodes, at = before.with_rows(X), before.n_rows
+        tasks = [(int(i), group) for group in training_sets.siblings() for i in group.nodes]
+        # The longest first, so that no thread is left with it at the end.
+        tasks.sort(key=lambda task: -task[1].rows.size * (1000 + nodes.counts[task[0], SUPPORT]))
+        few = Y.shape[0] < _MIN_PARALLEL_ROWS
         n_jobs = 1 if few else joblib.effective_n_jobs(self.n_jobs)
-        n_shares = min(_SHARES * n_jobs, len(tasks))
+        n_shares = min(_TASKS_PER_THREAD * n_jobs, len(tasks))
 
         def learn(share: int) -> None:
-            for node, family in tasks[share::n_shares]:
-                signs = examples.signs(node, family.rows)
+            for i, group in tasks[share::n_shares]:
+                examples = Examples(at + group.rows, training_sets.signs(i, group.rows))
                 for _ in range(n_epochs):
-                    self._learn(support, node, at + family.rows, signs)
+                    nodes.learn(i, examples, rule, self.n_features_in_)
 
         description = "" if few else "learning"
         parallel(learn, range(n_shares), n_jobs=n_jobs, description=description)
-        self._set_support(support.swept(at))
-        self.n_positive_ = support.counts[:, POSITIVE].copy()
-        self.__dict__.pop("_weights", None)
+        return nodes.swept(at)
 
-    def _examples(self, Y: CSR) -> Examples:
-        return Examples(Y, self.parent_, independent=self.train_ == "independent")
+    def _training_sets(self, Y: CSR) -> TrainingSets:
+        return TrainingSets(Y, self.parent_, independent=self.train_ == "independent")
 
     def _begin(
         self, X: object, y: object, classes: object = None, *, first: bool
     ) -> tuple[CSR, CSR]:
-        """Check parameters and data; a first time sets the attributes that tell of them."""
+        """Check parameters and data; the first time, set the attributes that describe them."""
         check_parameters(self, self._constraints)
         if y is None:
             raise DataError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
         if first:
-            self._forget()
+            self._reset()
         matrix = self._check_X(X, reset=first)
         if first:
             Y, self.classes_, self.multilabel_ = first_labels(y, self.taxonomy, classes)
@@ -151,16 +190,18 @@ class HierarchicalClassifier(HierarchicalPredictor):
         elif not np.array_equal(parent, self.parent_):
             raise DataError("The taxonomy is not the one that learning began with.")
         elif self.train != self.train_:
-            raise ParameterError(f"Learning began with train={self.train_!r}; go on with that.")
+            raise ParameterError(
+                f"Learning began with train={self.train_!r}; set it to that, or fit."
+            )
         return matrix, closed_labels(Y, forest, close=self.close_labels)
 
-    def _forget(self) -> None:
-        """Nothing is left of what was fitted."""
+    def _reset(self) -> None:
+        """Remove all fitted attributes."""
         for name in [name for name in vars(self) if name.endswith("_") or name == "_weights"]:
             delattr(self, name)
 
     def _unit(self, X: CSR) -> CSR:
-        """Rows of unit length; that they had another is said once, where a taxonomy is given."""
+        """Rows of unit length; with a taxonomy, a warning once when they had another."""
         squares = row_squares(X)
         empty = int(np.count_nonzero(squares == 0))
         others = int(np.count_nonzero(np.abs(np.sqrt(squares) - 1) > _UNIT)) - empty
@@ -169,26 +210,182 @@ class HierarchicalClassifier(HierarchicalPredictor):
             if self.taxonomy is not None:
                 parts = (
                     f"{others} of {X.shape[0]} rows were scaled to unit length" if others else "",
-                    f"empty rows, which teach nothing: {empty} of {X.shape[0]}" if empty else "",
+                    f"{empty} of {X.shape[0]} rows are empty and are skipped" if empty else "",
                 )
-                warnings.warn("; ".join(filter(None, parts)) + ".", LabelwoodWarning, stacklevel=3)
+                warnings.warn("; ".join(filter(None, parts)) + ".", LabelwoodWarning, stacklevel=4)
         unit = unit_rows(X)
-        if np.any(unit.data == 0):  # an empty row must be seen as one
+        if np.any(unit.data == 0):  # a row of stored zeros must be recognized as empty
             unit = unit.copy()
             unit.eliminate_zeros()
         return unit
 
     @property
+    def untrained_(self) -> AnyArray:
+        """The labels that no sample had: they are never predicted."""
+        return self.classes_[self.n_positive_ == 0]
+
+    @property
     def n_seen_(self) -> NDArray[np.int64]:
-        """Examples that each node has seen in `partial_fit`."""
+        """Samples that each node has seen in `partial_fit`."""
         return self._counts()[:, SEEN].copy()
 
     @property
     def n_support_(self) -> NDArray[np.int64]:
-        """Examples that each node keeps of those that it has seen in `partial_fit`."""
+        """Samples that each node keeps of those that it has seen in `partial_fit`."""
         return self._counts()[:, SUPPORT].copy()
 
     def _counts(self) -> NDArray[np.int64]:
-        told = "%(name)s counts examples in partial_fit, by which it has learned nothing."
-        check_is_fitted(self, "support_counts_", msg=told)
+        message = "%(name)s counts samples in partial_fit, which was not called."
+        check_is_fitted(self, "support_counts_", msg=message)
         return self.support_counts_
+
+    @property
+    def coef_(self) -> CSR:
+        """Weights as CSR of shape (n_features, n_labels), assembled at each call."""
+        return self._postings().to_csr(self.classes_.size)
+
+    def explain(self, X: object) -> list[list[NodeMargin]]:
+        """For each sample the labels on its paths, from the top, with their margins.
+
+        These are the labels that are predicted, and below them those at which a prediction
+        stopped because the interval of a positive margin was not clear.
+        """
+        matrix = self._check_X(X)
+        return [path for rows in self._blocks(matrix) for path in self._paths(matrix[rows])]
+
+    def _paths(self, X: CSR) -> list[list[NodeMargin]]:
+        forest, estimator = Forest(self.parent_), self._margin_estimator()
+        margins, predicted = self._decide(X, forest)
+        shown = forest.reached(predicted) & (margins > 0)
+        level = self.confidence or _LEVEL
+        paths: list[list[NodeMargin]] = [[] for _ in range(X.shape[0])]
+        for node in forest.order[shown[:, forest.order].any(axis=0)].tolist():
+            rows = np.flatnonzero(shown[:, node])
+            more: list[tuple[float | None, ...]] = [()] * rows.size
+            if estimator is not None:
+                more = estimator.estimates(node, X[rows], margins[rows, node]).rows(level)
+            label = self.classes_[node].item()
+            for row, fields in zip(rows.tolist(), more, strict=True):
+                given = bool(predicted[row, node])
+                paths[row].append(NodeMargin(label, float(margins[row, node]), given, *fields))
+        return paths
+
+    def _decide(self, X: CSR, forest: Forest) -> tuple[FloatArray, NDArray[np.bool_]]:
+        """Margins of all nodes (−∞ for the untrained), and which labels are predicted."""
+        margins, confidence = self._margins(X), self.confidence
+        if confidence is None:
+            return margins, forest.predicted(margins)
+        estimator = self._margin_estimator()
+        if estimator is None:
+            raise DataError(
+                "This fit kept no samples for intervals of margins; "
+                "set confidence before fit, or learn by partial_fit."
+            )
+
+        def is_clear(node: int, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+            found = estimator.estimates(node, X[rows], margins[rows, node])
+            half_width = found.half_width(confidence)
+            if half_width is None:
+                raise DataError(
+                    f"No interval holds for the margins of label {self.classes_[node].item()!r}, "
+                    "whose examples were kept by their labels; set confidence=None, or learn "
+                    "with store='all' and no max_support, or by fit."
+                )
+            return found.estimate > half_width
+
+        return margins, forest.predicted(margins, is_clear)
+
+    def _score(self, X: CSR, above: float | None = None) -> CSR:
+        """Margins of the labels whose parent is predicted; with `above`, of those predicted."""
+        forest = Forest(self.parent_)
+        parts = []
+        for rows in self._blocks(X):
+            margins, chosen = self._decide(X[rows], forest)
+            if above is None:
+                chosen = forest.reached(chosen) & np.isfinite(margins)
+            parts.append(chosen_entries(margins, chosen))
+        return sp.csr_array(sp.vstack(parts, format="csr"))
+
+    def _score_topk(self, X: CSR, k: int) -> TopK:
+        forest = Forest(self.parent_)
+        scored = self.n_positive_ > 0
+        parts = [
+            forest.best(forest.path_scores(self._margins(X[rows])), scored, k)
+            for rows in self._blocks(X)
+        ]
+        labels = np.concatenate([part.labels for part in parts])
+        return TopK(labels, np.concatenate([part.scores for part in parts]))
+
+    def _blocks(self, X: CSR) -> Iterator[slice]:
+        size = max(1, _BLOCK_CELLS // max(self.classes_.size, 1))
+        return (slice(start, start + size) for start in range(0, X.shape[0], size))
+
+    def _margins(self, X: CSR) -> FloatArray:
+        """Margins of all nodes on rows of unit length; −∞ for the untrained."""
+        trained = self.n_positive_ > 0
+        intercepts = np.where(trained, np.float32(0), np.float32(np.nan))
+        scores = self._postings().above(X, intercepts, _NO_THRESHOLD, self.n_jobs, unit=True)
+        margins = np.full((X.shape[0], trained.size), -np.inf, dtype=np.float32)
+        margins[:, trained] = scores.data.reshape(X.shape[0], -1)
+        return margins
+
+    def _postings(self) -> Postings:
+        """The weights, which after `partial_fit` are assembled when they are first needed."""
+        if "lane_labels_" in vars(self):
+            return Postings(*(getattr(self, name) for name in _WEIGHTS))
+        if "_weights" not in vars(self):
+            weights = weights_of_support(self._nodes(), self.n_positive_ > 0, self.n_features_in_)
+            self._weights = as_postings(weights, self.n_features_in_)
+        return self._weights
+
+    def _set_postings(self, weights: Postings) -> None:
+        for name, part in zip(_WEIGHTS, weights, strict=True):
+            setattr(self, name, part)
+
+    def _nodes(self) -> Nodes:
+        return Nodes(*(getattr(self, name) for name in _NODES))
+
+    def _set_nodes(self, nodes: Nodes) -> None:
+        for name, part in zip(_NODES, nodes, strict=True):
+            setattr(self, name, part)
+        self.n_positive_ = nodes.counts[:, POSITIVE].copy()
+        self.__dict__.pop("_weights", None)
+
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        n_labels = self.classes_.size
+        forest = forest_of(self.taxonomy, self.classes_, self.multilabel_)
+        if not np.array_equal(self.parent_, parents_of(forest, n_labels)):
+            raise DataError("the taxonomy is not the one of the fitted model")
+        if self.train_ not in ("hierarchical", "independent"):
+            raise DataError("train_ must be 'hierarchical' or 'independent'")
+        if "support_counts_" in vars(self):
+            self._complete_counts()
+            check_fitted_attributes(self, _NODES, {"labels": n_labels})
+            inverse = self._update_rule().keeps_inverse
+            self._nodes().check(self.n_features_in_, n_labels, inverse=inverse)
+            if not np.array_equal(self.n_positive_, self.support_counts_[:, POSITIVE]):
+                raise DataError("n_positive_ must be what the support counts")
+        else:
+            check_fitted_attributes(self, _WEIGHTS, {"labels": n_labels})
+            self._check_weights()
+
+    def _complete_counts(self) -> None:
+        """Add the last column, which model files of format 1 lack.
+
+        How many examples were selected by their labels is unknown there; all of them may be.
+        """
+        counts = self.support_counts_
+        if getattr(counts, "shape", None) == (self.classes_.size, N_COUNTS - 1):
+            self.support_counts_ = np.column_stack([counts, counts[:, SEEN]])
+
+    def _check_weights(self) -> None:
+        weights = self._postings()
+        weights.check(self.n_features_in_, self.classes_.size)
+        lanes = np.sort(weights.lane_labels[weights.lane_labels >= 0])
+        if np.any(self.n_positive_ < 0) or not np.array_equal(
+            lanes, np.flatnonzero(self.n_positive_)
+        ):
+            raise DataError("there must be weights of each label that had a sample, once")
+        if not moderate(weights.weights):
+            raise DataError("the weights must be finite and not huge")

@@ -1,4 +1,4 @@
-"""Which node learns from which examples."""
+"""Which node learns from which samples."""
 
 from typing import NamedTuple
 
@@ -9,26 +9,26 @@ from numpy.typing import NDArray
 from labelwood.core.types import CSR, DoubleArray
 
 
-class Family(NamedTuple):
-    """Nodes that hang on the same label (−1: roots), and the rows that they learn from."""
+class Siblings(NamedTuple):
+    """The children of one label (−1: the roots), and the rows that they learn from."""
 
     parent: int
     nodes: NDArray[np.int64]
     rows: NDArray[np.int64]
 
 
-class Examples:
+class TrainingSets:
     """The rows of a label matrix, by the nodes that learn from them.
 
     A node learns from the rows that have its parent's label, a root from all rows; independent
-    nodes are all taken for roots.
+    nodes all learn as roots do.
 
     Examples
     --------
     >>> Y = sp.csr_array([[1, 1], [1, 0], [0, 0]])
-    >>> examples = Examples(Y, np.array([-1, 0], dtype=np.int32), independent=False)
-    >>> root, child = examples.families()
-    >>> child.rows.tolist(), examples.signs(1, child.rows).tolist()
+    >>> training_sets = TrainingSets(Y, np.array([-1, 0], dtype=np.int32), independent=False)
+    >>> roots, children = training_sets.siblings()
+    >>> children.rows.tolist(), training_sets.signs(1, children.rows).tolist()
     ([0, 1], [1.0, -1.0])
     """
 
@@ -38,14 +38,14 @@ class Examples:
         self._indptr, self._rows = by_label.indptr, by_label.indices.astype(np.int64)
         self._parent = np.full_like(parent, -1) if independent else parent
 
-    def families(self) -> list[Family]:
-        """The families that have a row to learn from."""
+    def siblings(self) -> list[Siblings]:
+        """All groups of siblings that have a row to learn from."""
         order = np.argsort(self._parent, kind="stable")
         borders = np.flatnonzero(np.diff(self._parent[order])) + 1
         groups = [nodes for nodes in np.split(order, borders) if nodes.size]
         parents = [int(self._parent[nodes[0]]) for nodes in groups]
-        families = map(Family, parents, groups, map(self.of_children, parents))
-        return [family for family in families if family.rows.size]
+        found = map(Siblings, parents, groups, map(self.of_children, parents))
+        return [group for group in found if group.rows.size]
 
     def of_children(self, parent: int) -> NDArray[np.int64]:
         """The rows from which the children of `parent` learn."""

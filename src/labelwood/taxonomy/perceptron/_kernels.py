@@ -4,33 +4,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwood.core.kernel import kernel
-from labelwood.core.types import DoubleArray, FloatArray, IndexArray, PointerArray
-from labelwood.taxonomy.hierarchy._inverse_kernels import POSITIVE, SEEN, SUPPORT
-from labelwood.taxonomy.hierarchy._row_kernels import add, add_all, dot
+from labelwood.core.sparse import CSRArrays
+from labelwood.taxonomy.hierarchy import (
+    POSITIVE,
+    SEEN,
+    SUPPORT,
+    Examples,
+    Node,
+    add,
+    add_all,
+    dot,
+)
 
 
 @kernel
 def learn(
-    indptr: PointerArray,
-    indices: IndexArray,
-    data: FloatArray,
-    n_features: int,
-    examples: NDArray[np.int64],
-    signs: DoubleArray,
-    rows: NDArray[np.int64],
-    alpha: DoubleArray,
-    counts: NDArray[np.int64],
+    store: CSRArrays, n_features: int, examples: Examples, node: Node, counts: NDArray[np.int64]
 ) -> int:
-    """Add every mistaken example to the support; return how many were taken.
+    """Add every mistaken example to the support; return how many examples were used.
 
-    Fewer than all are taken when the node needs room for more support.
+    Fewer than all are used when the node needs a larger capacity.
     """
     weights = np.zeros(n_features)
-    add_all(indptr, indices, data, rows, alpha, counts[SUPPORT], weights)
-    for at in range(examples.size):
-        row, sign = examples[at], signs[at]
-        wrong = dot(indptr, indices, data, row, weights) * sign <= 0
-        mistaken = wrong and indptr[row] < indptr[row + 1]
+    rows, alpha = node.rows, node.alpha
+    add_all(store, rows, alpha, counts[SUPPORT], weights)
+    for at in range(examples.rows.size):
+        row, sign = examples.rows[at], examples.signs[at]
+        wrong = dot(store, row, weights) * sign <= 0
+        mistaken = wrong and store.indptr[row] < store.indptr[row + 1]
         n = counts[SUPPORT]
         if mistaken and n == rows.size:
             return at
@@ -40,5 +41,5 @@ def learn(
             continue
         rows[n], alpha[n] = row, sign
         counts[SUPPORT] += 1
-        add(indptr, indices, data, row, sign, weights)
-    return examples.size
+        add(store, row, sign, weights)
+    return examples.rows.size

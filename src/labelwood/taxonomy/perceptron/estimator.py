@@ -1,4 +1,4 @@
-"""A Perceptron at each node of a taxonomy: what least squares are compared with."""
+"""A Perceptron at each node of a taxonomy: the baseline of least squares."""
 
 from typing import ClassVar, Self
 
@@ -7,25 +7,44 @@ from numpy.typing import NDArray
 
 from labelwood.core.labels import labels_with_samples
 from labelwood.core.params import Constraints, Integer
-from labelwood.core.types import DoubleArray
+from labelwood.core.sparse import CSRArrays
 from labelwood.data.taxonomy import Taxonomy
 from labelwood.taxonomy.hierarchy import (
-    NO_LIMIT,
+    Examples,
     HierarchicalClassifier,
     Node,
-    Support,
-    learn_in_room,
-    side_by_side,
+    Nodes,
+    UpdateRule,
+    as_postings,
+    weights_of_support,
 )
 from labelwood.taxonomy.perceptron._kernels import learn
 
 
-class HierarchicalPerceptron(HierarchicalClassifier):
-    """A Perceptron at each node of a taxonomy, in the place of least squares.
+class PerceptronRule(UpdateRule):
+    """Add a mistaken sample to the support, with its sign as coefficient."""
 
-    It is the comparison of Cesa-Bianchi, Conconi and Gentile (COLT 2004) with
-    `HierarchicalRLSClassifier`, from which it differs in the update of a node alone: an
-    example that is mistaken is added to the weights with its sign, any other is passed over.
+    keeps_inverse = False
+
+    def update(
+        self,
+        store: CSRArrays,
+        n_features: int,
+        examples: Examples,
+        node: Node,
+        counts: NDArray[np.int64],
+        may_flush: bool,
+    ) -> int:
+        """Learn from `examples` in their order; return how many were used."""
+        return learn(store, n_features, examples, node, counts)
+
+
+class HierarchicalPerceptron(HierarchicalClassifier):
+    """A Perceptron at each node of a taxonomy, as a baseline for least squares.
+
+    It is the comparison of Cesa-Bianchi, Conconi & Gentile 2004 with
+    `HierarchicalRLSClassifier`, from which it differs in the update of a node alone: a
+    sample that is mistaken is added to the weights with its sign, any other is skipped.
     Least squares make fewer errors.
 
     Parameters
@@ -33,20 +52,20 @@ class HierarchicalPerceptron(HierarchicalClassifier):
     taxonomy : Taxonomy or None
         The forest of the labels; None makes every label a root.
     train : {"hierarchical", "independent"}
-        Whether a node learns from the examples of its parent, or from all.
+        Whether a node learns from the samples of its parent, or from all.
     n_epochs : int
-        How often `fit` goes through the examples. The paper does so once.
+        Number of passes of `fit` over the samples. The paper makes one.
     close_labels : bool
         Give every label its ancestors; else a label without its parent is an error.
     n_jobs : int or None
-        Threads over nodes; results do not depend on it.
+        Number of threads over nodes; results do not depend on it.
 
     Attributes
     ----------
     classes_, parent_, n_positive_, untrained_, train_, scaled_, coef_ :
         As those of `HierarchicalRLSClassifier`.
     n_seen_, n_support_ : arrays of shape (n_labels,)
-        After `partial_fit`: examples that each node has seen, and its mistakes.
+        After `partial_fit`: samples that each node has seen, and its mistakes.
 
     Examples
     --------
@@ -80,23 +99,14 @@ class HierarchicalPerceptron(HierarchicalClassifier):
 
     def fit(self, X: object, y: object) -> Self:
         """Go through the rows of `X`, `n_epochs` times."""
-        with self._all_or_nothing():
-            matrix, Y = self._begin(X, y, first=True)
-            labels_with_samples(Y)
-            self._set_support(Support.empty(self.classes_.size, inverse=False))
-            self._learn_all(self._unit(matrix), Y, self.n_epochs)
-            self.n_positive_ = np.bincount(Y.indices, minlength=Y.shape[1]).astype(np.int64)
-            weights = side_by_side(self._node_weights(), self.n_features_in_)
-            self._drop_support()
-            self._set_postings(weights)
+        matrix, Y = self._begin(X, y, first=True)
+        labels_with_samples(Y)
+        empty = Nodes.empty(self.classes_.size, inverse=False)
+        nodes = self._learn(empty, self._unit(matrix), Y, self.n_epochs)
+        self.n_positive_ = np.bincount(Y.indices, minlength=Y.shape[1]).astype(np.int64)
+        weights = weights_of_support(nodes, self.n_positive_ > 0, self.n_features_in_)
+        self._set_postings(as_postings(weights, self.n_features_in_))
         return self
 
-    def _learn(self, support: Support, i: int, rows: NDArray[np.int64], signs: DoubleArray) -> None:
-        def take(node: Node, start: int, _settles: bool) -> int:
-            asked = (rows[start:], signs[start:])
-            return learn(
-                *support.store, self.n_features_in_, *asked, node.rows, node.alpha,
-                support.counts[i],
-            )  # fmt: skip
-
-        learn_in_room(support, i, rows.size, NO_LIMIT, take)
+    def _update_rule(self) -> PerceptronRule:
+        return PerceptronRule()

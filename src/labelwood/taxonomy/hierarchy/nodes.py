@@ -1,6 +1,6 @@
-"""What on-line learning keeps: rows of examples, shared by all nodes, and each node's state."""
+"""State of on-line learning: stored rows that all nodes share, and the support of each node."""
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
 from typing import NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -10,28 +10,30 @@ from labelwood.core.memory import require_memory
 from labelwood.core.sparse import CSRArrays, csr_arrays, cuts
 from labelwood.core.types import CSR, AnyArray, DoubleArray, FloatArray, IndexArray, PointerArray
 from labelwood.errors import DataError
-from labelwood.taxonomy.hierarchy._inverse_kernels import (
+from labelwood.taxonomy.hierarchy._row_kernels import (
+    N_COUNTS,
     PENDING,
     POSITIVE,
     SEEN,
+    SELECTED,
     SUPPORT,
 )
 
-TERMS = 32  # pending at most; they are settled four at a time
+TERMS = 32  # rank-one terms that may be pending; a multiple of four, as they are added by fours
 NO_LIMIT = 2**62  # of the examples that a node keeps
-_SWEEP = 1024  # stored rows after which those that no node uses are looked for
+_SWEEP_ROWS = 1024  # stored rows after which unused ones are looked for
 _MODERATE = 1e15  # far above what learning gives, far below what float32 holds
-_LARGE = 2**26  # bytes above which it is asked whether they are there
+_MEMORY_CHECK_BYTES = 2**26  # smaller allocations are made without asking for free memory
 
 _Number = TypeVar("_Number", np.int64, np.float64)
 
 
 class Node(NamedTuple):
-    """State of a node, with room for more support than there is.
+    """State of a node, with capacity for more support than there is.
 
-    `rows[i]` is the stored row of example i and `alpha[i]` its factor: the weights are the sum
-    of the rows, each times its factor. The others are (I + G)⁻¹ (see
-    `_hierarchical_inverse_kernels`), and empty where a learner has no use for it.
+    `rows[i]` is the stored row of example i and `alpha[i]` its coefficient: the weights are the
+    sum of the rows, each times its coefficient. The others are (I + G)⁻¹, G being the Gram matrix
+    of the support (see `hierarchical_rls._inverse_kernels`), and empty for a rule without it.
     """
 
     rows: NDArray[np.int64]
@@ -42,21 +44,21 @@ class Node(NamedTuple):
 
     @classmethod
     def empty(cls, *, inverse: bool) -> Self:
-        """No support, and no room for it."""
+        """No support, and no capacity for it."""
         none, terms = np.empty(0), TERMS if inverse else 0
         return cls(np.empty(0, dtype=np.int64), none, none, np.empty((terms, 0)), np.zeros(terms))
 
     def copied(self) -> Self:
-        """A copy, but for the triangle (unless that is read-only, as one that was loaded)."""
+        """A copy, except for the triangle unless that is read-only, as one that was loaded."""
         parts = {name: part.copy() for name, part in self._asdict().items() if name != "inverse"}
         inverse = self.inverse if self.inverse.flags.writeable else self.inverse.copy()
         return self._replace(inverse=inverse, **parts)
 
-    def with_room(self, limit: int) -> Self:
-        """The same with room for a quarter more examples, at most `limit`."""
+    def enlarged(self, limit: int) -> Self:
+        """The same with capacity for a quarter more examples, at most `limit`."""
         size, terms = min(limit, self.rows.size + self.rows.size // 4 + 32), self.factors.size
         triangle = size * (size + 1) // 2 if terms else 0
-        if 8 * triangle > _LARGE:
+        if 8 * triangle > _MEMORY_CHECK_BYTES:
             require_memory(
                 8 * triangle,
                 f"A node with {size:,} examples",
@@ -65,15 +67,51 @@ class Node(NamedTuple):
         pending = np.zeros((terms, size))
         pending[:, : self.pending.shape[1]] = self.pending
         return type(self)(
-            _longer(self.rows, size),
-            _longer(self.alpha, size),
-            _longer(self.inverse, triangle),
+            _padded(self.rows, size),
+            _padded(self.alpha, size),
+            _padded(self.inverse, triangle),
             pending,
             self.factors,
         )
 
 
-class Support(NamedTuple):
+class Examples(NamedTuple):
+    """What a node learns from in one call: stored rows, and ±1 for each."""
+
+    rows: NDArray[np.int64]
+    signs: DoubleArray
+
+    def after(self, start: int) -> "Examples":
+        """Those from number `start` on."""
+        return Examples(self.rows[start:], self.signs[start:])
+
+
+class UpdateRule(ABC):
+    """How a node learns from one example after another."""
+
+    keeps_inverse: bool
+    """Whether nodes need (I + G)⁻¹."""
+    max_support: int = NO_LIMIT
+    """How many examples a node keeps at most."""
+
+    @abstractmethod
+    def update(
+        self,
+        store: CSRArrays,
+        n_features: int,
+        examples: Examples,
+        node: Node,
+        counts: NDArray[np.int64],
+        may_flush: bool,
+    ) -> int:
+        """Learn from `examples` in their order, in `node` and `counts`; return how many were used.
+
+        Fewer than all are used when the node needs a larger capacity, or when the triangle of the
+        inverse would have to be written without `may_flush`.
+        """
+
+
+class Nodes(NamedTuple):
     """Stored rows (CSR), the counts of each node, and the parts of the nodes, a list each."""
 
     indptr: PointerArray
@@ -92,16 +130,11 @@ class Support(NamedTuple):
         store = (np.zeros(1, np.int64), np.empty(0, np.uint32), np.empty(0, np.float32))
         nodes = [Node.empty(inverse=inverse) for _ in range(n_nodes)]
         parts = ([getattr(node, name) for node in nodes] for name in Node._fields)
-        return cls(*store, np.zeros((n_nodes, 4), dtype=np.int64), *parts)  # type: ignore[arg-type]
+        return cls(*store, np.zeros((n_nodes, N_COUNTS), dtype=np.int64), *parts)  # type: ignore[arg-type]
 
     def node(self, i: int) -> Node:
         """Node `i` as it is."""
         return Node(*(getattr(self, name)[i] for name in Node._fields))
-
-    def put(self, i: int, node: Node) -> None:
-        """Node `i` becomes `node`."""
-        for name, part in zip(Node._fields, node, strict=True):
-            getattr(self, name)[i] = part
 
     @property
     def store(self) -> CSRArrays:
@@ -114,9 +147,9 @@ class Support(NamedTuple):
         return int(self.indptr.size) - 1
 
     def with_rows(self, X: CSR) -> Self:
-        """The same with the rows of `X` stored, after those that are.
+        """The same with the rows of `X` stored after those that are.
 
-        Counts and nodes of it can be changed and put without a change to this one.
+        It has counts and lists of its own: to learn in it leaves this one as it is.
         """
         new = csr_arrays(X)
         store = (
@@ -127,28 +160,47 @@ class Support(NamedTuple):
         parts = (list(getattr(self, name)) for name in Node._fields)
         return type(self)(*store, self.counts.copy(), *parts)
 
+    def learn(self, i: int, examples: Examples, rule: UpdateRule, n_features: int) -> None:
+        """Node `i` learns from `examples` by `rule`; the arrays it had are not written into.
+
+        The triangle of the inverse is large and changes seldom, so it is copied only when the
+        rule reports that it must be written, and every other array at once.
+        """
+        node, counts = self.node(i).copied(), self.counts[i]
+        used = rule.update(self.store, n_features, examples, node, counts, False)
+        while used < examples.rows.size:
+            full = counts[SUPPORT] == node.rows.size < rule.max_support
+            if full:
+                node = node.enlarged(rule.max_support)
+            else:
+                node = node._replace(inverse=node.inverse.copy())
+            rest = examples.after(used)
+            used += rule.update(self.store, n_features, rest, node, counts, True)
+        for name, part in zip(Node._fields, node, strict=True):
+            getattr(self, name)[i] = part
+
     def swept(self, n_before: int) -> Self:
         """The same without the rows that no node uses, where these are most of them.
 
         They are looked for when another thousand rows have come since there were `n_before`.
         """
-        if self.n_rows // _SWEEP == n_before // _SWEEP:
+        if self.n_rows // _SWEEP_ROWS == n_before // _SWEEP_ROWS:
             return self
         used = np.zeros(self.n_rows, dtype=bool)
         for rows, n in zip(self.rows, self.counts[:, SUPPORT], strict=True):
             used[rows[:n]] = True
         if 2 * np.count_nonzero(used) > used.size:
             return self
-        place = np.cumsum(used) - 1
+        position = np.cumsum(used) - 1
         for i, n in enumerate(self.counts[:, SUPPORT]):
-            self.rows[i] = _longer(place[self.rows[i][:n]], self.rows[i].size)
+            self.rows[i] = _padded(position[self.rows[i][:n]], self.rows[i].size)
         lengths = np.diff(self.indptr)
         kept = np.repeat(used, lengths)
         indptr = np.concatenate([[0], np.cumsum(lengths[used])])
         return self._replace(indptr=indptr, indices=self.indices[kept], data=self.data[kept])
 
     def check(self, n_features: int, n_nodes: int, *, inverse: bool) -> None:
-        """Refuse arrays that would send a kernel out of bounds, or that nothing learns."""
+        """Refuse arrays that would send a kernel out of bounds, or that no learning gives."""
         if (
             not cuts(self.indptr, self.n_rows, self.indices.size)
             or self.data.size != self.indices.size
@@ -163,31 +215,12 @@ class Support(NamedTuple):
                 raise DataError(f"the support of label {i} is inconsistent")
 
 
-def learn_in_room(
-    support: Support, i: int, n_examples: int, limit: int, take: Callable[[Node, int, bool], int]
-) -> None:
-    """Let node `i` take its examples, `take(node, start, settles)` at a time.
-
-    It works on a copy, so that who holds the node as it was can go back to it. The triangle
-    is large and changes seldom: without `settles` it is not to be changed, and `take` takes
-    fewer than all examples where it would be. It does so too where the node needs room for
-    more support, of which it gets `limit` at most.
-    """
-    node = support.node(i).copied()
-    done = take(node, 0, False)
-    while done < n_examples:
-        full = support.counts[i, SUPPORT] == node.rows.size < limit
-        node = node.with_room(limit) if full else node._replace(inverse=node.inverse.copy())
-        done += take(node, done, True)
-    support.put(i, node)
-
-
 def moderate(values: AnyArray) -> bool:
     """Whether all are numbers whose products and sums stay within float32."""
     return bool(np.all(np.abs(values) < _MODERATE))
 
 
-def _longer(array: NDArray[_Number], size: int) -> NDArray[_Number]:
+def _padded(array: NDArray[_Number], size: int) -> NDArray[_Number]:
     longer: NDArray[_Number] = np.zeros(size, dtype=array.dtype)
     longer[: array.size] = array
     return longer
@@ -214,6 +247,7 @@ def _fits(node: Node, counts: NDArray[np.int64], n_rows: int, *, inverse: bool) 
         and np.all((node.rows[:n] >= 0) & (node.rows[:n] < n_rows))
         and np.unique(node.rows[:n]).size == n
         and 0 <= counts[POSITIVE] <= counts[SEEN]
+        and 0 <= counts[SELECTED] <= counts[SEEN]
         and n <= counts[SEEN]
         and all(moderate(part) for part in node[1:])
     )
