@@ -62,3 +62,13 @@ def on_line(model, X, Y, size=1):
     for start in range(0, X.shape[0], size):
         model.partial_fit(X[start : start + size], Y[start : start + size])
     return model
+
+
+def state(model):
+    """Everything that was learned, comparable byte by byte."""
+    parts = {}
+    for name, value in sorted(vars(model).items()):
+        if name.endswith("_"):
+            arrays = value if isinstance(value, list) else [value]
+            parts[name] = [np.asarray(array).tobytes() for array in arrays]
+    return parts
