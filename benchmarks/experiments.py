@@ -43,7 +43,7 @@ def look(folder: Path) -> Figures:
         experiment = BestArmExperiment(_N_ARMS, 1e-9)
         for k in range(_N_LOOKS):
             experiment.record(k % _N_ARMS, k // _N_ARMS % 2)
-            experiment.next_arms()
+            experiment.update()
 
     run()  # compiles, or reads the compiled kernels
     _, figures = best_of(3, run)

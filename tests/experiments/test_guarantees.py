@@ -80,6 +80,7 @@ def play(seed, n_arms, rivals):
     for other in range(1, n_arms) if rivals else ():
         if other != arm:
             experiment.record(other, EXACT)
+    experiment.update()
     return experiment
 
 

@@ -17,6 +17,7 @@ def play(experiment, means, rng, rounds=10_000):
     for _ in range(rounds):
         for arm in experiment.next_arms():
             experiment.record(arm, rng.random() < means[arm])
+        experiment.update()
         if experiment.stopped:
             return
 
@@ -75,6 +76,7 @@ def test_closed_by_hand_the_p_value_decides():
     for arm, rewards in enumerate(([0] * 60, [1] * 30 + [0] * 30, [1] * 40 + [0] * 20, [0] * 9)):
         for reward in rewards:
             experiment.record(arm, reward)
+    experiment.update()
     assert not experiment.stopped  # arms 1 and 2 are too close
     assert experiment.p_value <= 0.2
     entry = sequence.close()
@@ -88,6 +90,7 @@ def test_a_p_value_of_old_does_not_reject_a_control_that_leads_now():
     for _ in range(20):
         for arm in (0, 1, 2):
             experiment.record(arm, arm > 0)
+    experiment.update()
     low = experiment.p_value
     assert low <= 0.2
     assert not experiment.stopped
@@ -185,11 +188,13 @@ def test_where_the_evidence_came_earlier_its_arm_is_the_winner():
     experiment = sequence.open(3, reward=Bernoulli(bound="beta"))
     for arm, hits, misses in ((0, 4, 16), (1, 19, 1), (2, 2, 2)):
         experiment.record(arm, ArmStatistics.of([1] * hits + [0] * misses))
+    experiment.update()
     low = experiment.p_value
     assert low <= 0.2
     experiment.record(0, ArmStatistics.of([1] * 30 + [0] * 20))
     experiment.record(2, ArmStatistics.of([1] * 2))
     experiment.record(1, ArmStatistics.of([0] * 10))
+    experiment.update()
     assert (experiment.p_value, experiment.stopped) == (low, False)
     entry = sequence.close()
     assert (entry.discovery, entry.winner, entry.leaders) == (True, 1, (2,))

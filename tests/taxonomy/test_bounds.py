@@ -38,8 +38,9 @@ TWO = Process(2, [0, 1], [0.5, 0.25], [0.5, 0.4], [1.0, 0.5], [1.0, 0.6])
 # Theorem 1
 
 
-def test_theorem_1_is_what_the_seed_writes():
-    t, terms = 30_000, [0.0, 0.0, 0.0]
+@pytest.mark.parametrize("t", [1, 2, 20, 300, 30_000])  # each term is large at one of them
+def test_theorem_1_is_what_the_paper_writes(t):
+    terms = [0.0, 0.0, 0.0]
     nodes = [(0, 0.5, 0.5, 1.0), (1, 0.25, 0.4, 0.5)]
     for h, gamma, lam, p in nodes:
         n = (t - 1) * p / 2 ** (h + 1)
@@ -48,12 +49,28 @@ def test_theorem_1_is_what_the_seed_writes():
         terms[2] += p * math.exp(-n / 5)
     bound = regret_bound(TWO, t)
     assert list(bound.terms) == ["margins", "eigenvalues", "examples"]
-    assert list(bound.terms.values()) == pytest.approx(terms)
+    np.testing.assert_allclose(list(bound.terms.values()), terms, rtol=1e-12, atol=0)
     assert bound.value == pytest.approx(sum(terms))
     limits = [
         2 ** (h + 1) / p * max(8 / (lam * gamma), 96 * 2 / lam**2) for h, gamma, lam, p in nodes
     ]
     assert bound.facts["minimal t"] == math.floor(max(limits)) + 1
+
+
+def test_the_third_term_of_theorem_1_is_exp_of_minus_a_fifth_of_the_examples():
+    root = Process(2, [0], [0.5], [0.5], [1.0], [1.0])
+    assert regret_bound(root, 1).terms["examples"] == 1
+    assert regret_bound(root, 11).terms["examples"] == pytest.approx(math.exp(-1), rel=1e-12)
+    below = Process(2, [3], [0.5], [0.5], [0.8], [1.0])
+    # (t − 1) P(A) / 2^(h + 1) is 5 at t = 101.
+    assert regret_bound(below, 101).terms["examples"] == pytest.approx(0.8 / math.e, rel=1e-12)
+
+
+def test_the_minimal_t_has_both_limits_of_theorem_1():
+    by_margin = Process(1, [1], [1e-4], [1.0], [0.5], [1.0])
+    assert regret_bound(by_margin, 5).facts["minimal t"] == 2**2 * 2 * 8 * 10**4 + 1
+    by_direction = Process(2, [0], [1.0], [0.5], [1.0], [1.0])
+    assert regret_bound(by_direction, 5).facts["minimal t"] == 2 * 96 * 2 * 4 + 1
 
 
 def test_a_bound_says_when_it_is_vacuous_and_from_when_on_it_is_not():
@@ -194,10 +211,14 @@ def test_lemma_1_follows_from_the_matrix_chernoff_inequality_for_every_n(n, d, s
     assert bound.facts["matrix Chernoff"] <= bound.value or (d > 2 * (n + 1) and bound.value > 1)
 
 
-def test_lemma_1_is_what_the_seed_writes():
+def test_lemma_1_is_what_the_paper_writes():
     bound = eigenvalue_bound(5_000, 2, 0.4)
     assert bound.value == pytest.approx(2 * 5_001 * math.exp(-5_000 * 0.16 / 304))
     assert bound.remark == ""
+    few = eigenvalue_bound(30, 2, 0.4)
+    assert few.facts["matrix Chernoff"] == pytest.approx(2 * (math.sqrt(2) / math.exp(0.5)) ** 12)
+    assert eigenvalue_bound(1_199, 2, 0.4).remark.startswith("n is below 96 d/λ²")
+    assert eigenvalue_bound(1_200, 2, 0.4).remark == ""
 
 
 def random_examples(seed):
@@ -234,8 +255,11 @@ def test_the_sharper_limits_are_reached(eigenvalue):
         assert squares == pytest.approx(variance_bound(eigenvalue).facts["sharp"])
 
 
-def test_lemmas_2_and_3_are_what_the_seed_writes_and_vacuous_for_small_eigenvalues():
-    assert bias_bound(3.0).value == 2 / 4
+def test_lemmas_2_and_3_are_what_the_paper_writes_and_vacuous_for_small_eigenvalues():
+    assert dict(bias_bound(3.0).terms) == {"regularization": 1 / 4, "current instance": 1 / 4}
+    assert bias_bound(3.0).facts["sharp"] == 2 / 5
+    assert variance_bound(8.0).facts["sharp"] == 8 / 100
+    assert variance_bound(0.5).facts["sharp"] == 1 / 8
     assert variance_bound(8.0).value == 1 / 10
     assert bias_bound(1.0).vacuous
     assert not bias_bound(1.01).vacuous

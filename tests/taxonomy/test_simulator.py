@@ -273,7 +273,7 @@ def test_a_model_without_a_taxonomy_is_refused():
 
 def test_margins_that_no_point_has_are_an_error_with_a_remedy():
     model = TaxonomyModel(chain(2), np.eye(2), margin=0.8)
-    with pytest.raises(DataError, match=r"0 of .* points drawn .* 0.8…0.8; lower `margin`"):
+    with pytest.raises(DataError, match=r"0 of .* instances drawn .* 0.8…0.8; lower `margin`"):
         model.instances(1, random_state=0)
 
 

@@ -1,4 +1,4 @@
-"""How many samples an experiment will need: by simulation, and what theory says of it."""
+"""How many samples an experiment will need: by simulation, and what is proved of it."""
 
 import math
 from collections.abc import Sequence
@@ -11,7 +11,13 @@ from labelwood.core import params
 from labelwood.core.random import RandomState
 from labelwood.core.types import DoubleArray
 from labelwood.errors import DataError, ParameterError
-from labelwood.experiments.best_arm import DELTA, Bernoulli, RewardModel, shown
+from labelwood.experiments.best_arm import (
+    DELTA,
+    RewardLike,
+    RewardModel,
+    as_reward_model,
+    shown,
+)
 from labelwood.experiments.simulation import MOST_SAMPLES, Setting, numbers, simulate
 
 _LIMIT = 100  # times the theoretical complexity; the samples are 7 to 26 times it
@@ -20,7 +26,7 @@ _LARGEST_RATIO = 1e150  # whose square is finite
 
 
 def effective_gaps(means: ArrayLike, *, epsilon: float = 0.0, control: int = 0) -> DoubleArray:
-    """How far each arm is from changing the outcome: the gaps of Proposition 2, seed 001.
+    """How far each arm is from changing the outcome: the gaps of Yang 2018, Proposition 2.
 
     The number of samples grows with the sum of their inverse squares. A gap of zero means that
     the experiment need not end.
@@ -59,7 +65,7 @@ def sample_complexity(
     epsilon: float = 0.0,
     control: int = 0,
 ) -> float:
-    """Σ (σ/Δ)² ln(K ln(e + (σ/Δ)²) / δ) over the effective gaps Δ: seed 001, Proposition 2.
+    """Σ (σ/Δ)² ln(K ln(e + (σ/Δ)²) / δ) over the effective gaps Δ: Yang 2018, Proposition 2.
 
     Samples needed are of this order, up to a constant; infinite where a gap is zero.
 
@@ -80,7 +86,6 @@ def sample_complexity(
 _CONSTRAINTS: params.Constraints = {
     "n_arms": params.Integer(low=2),
     "delta": DELTA,
-    "reward": params.Instance("RewardModel"),
     "epsilon": params.Real(low=0),
     "baseline": (params.Real(), None),
 }
@@ -107,7 +112,7 @@ def plan(
     gap: float,
     delta: float,
     *,
-    reward: RewardModel | None = None,
+    reward: RewardLike = "bernoulli",
     baseline: float | None = None,
     epsilon: float = 0.0,
     policy: str = "best_arm",
@@ -131,8 +136,7 @@ def plan(
         By how much the best arm is better; more than `epsilon`.
     delta : float
         The level δ.
-    reward : RewardModel
-        `Bernoulli()` unless given.
+    reward : "bernoulli", "gaussian" or RewardModel
     baseline : float, optional
         The mean of the control. The middle of the range unless given, where rewards vary most.
     epsilon, policy, max_samples
@@ -151,9 +155,9 @@ def plan(
     lil 6300.0 0.0
     beta 3900.0 0.0
     """
-    model = Bernoulli() if reward is None else reward
+    model = as_reward_model("plan", reward)
     for (name, constraint), value in zip(
-        _CONSTRAINTS.items(), (n_arms, delta, model, epsilon, baseline), strict=True
+        _CONSTRAINTS.items(), (n_arms, delta, epsilon, baseline), strict=True
     ):
         params.check_parameter("plan", name, value, constraint)
     for q in quantiles:

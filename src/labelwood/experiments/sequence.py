@@ -1,4 +1,4 @@
-"""Experiments one after another under one error rate: seed 001, Procedures 1 and 2."""
+"""Experiments one after another under one error rate: Yang 2018, Procedures 1 and 2."""
 
 import math
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ import numpy as np
 from labelwood.core.params import RANDOM_STATE, Integer, OneOf, check_parameter
 from labelwood.core.random import RandomState, seed_sequence
 from labelwood.errors import DataError
-from labelwood.experiments.best_arm import BestArmExperiment, RewardModel, shown
+from labelwood.experiments.best_arm import BestArmExperiment, RewardLike, shown
 from labelwood.experiments.decoding import reading
 from labelwood.experiments.ledger import (
     Entry,
@@ -46,9 +46,10 @@ class ExperimentSequence:
     >>> sequence = ExperimentSequence(0.1, "lord", random_state=0)
     >>> for best in (0.7, 0.2, 0.8):
     ...     experiment = sequence.open(3, max_samples=2000)
-    ...     while arms := experiment.next_arms():
-    ...         for arm in arms:
+    ...     while not experiment.stopped:
+    ...         for arm in experiment.next_arms():
     ...             experiment.record(arm, rng.random() < (0.2, 0.2, best)[arm])
+    ...         experiment.update()
     ...     entry = sequence.close()
     ...     print(f"{entry.level:.4f} {entry.discovery} {entry.winner} {entry.reason}")
     0.0027 True 2 stopped: winner 2
@@ -97,7 +98,7 @@ class ExperimentSequence:
         *,
         name: str = "",
         epsilon: float = 0.0,
-        reward: RewardModel | None = None,
+        reward: RewardLike = "bernoulli",
         max_samples: int | None = None,
         control: int = 0,
     ) -> BestArmExperiment:
@@ -147,11 +148,11 @@ class ExperimentSequence:
         if experiment is None:
             so_far = f"the last one, {number - 1}, was closed" if number > 1 else "none was opened"
             raise DataError(f"no experiment is open to be closed: {so_far}")
+        experiment.close()
         estimates = tuple(None if math.isnan(one) else one for one in experiment.estimates)
         leaders = leading_arms(estimates, experiment.control)
         p, evident = experiment.p_value, experiment.evident_arm
         winner = leaders[0] if evident is None else evident
-        experiment.close()
         level, before = self._procedure.next_level(), self._procedure.wealth
         discovery = self._procedure.record(compared_p_value(p, leaders, experiment.control))
         entry = Entry(
@@ -167,7 +168,10 @@ class ExperimentSequence:
             policy=experiment.policy,
             control=experiment.control,
             epsilon=experiment.epsilon,
+            max_samples=experiment.max_samples,
+            reward=experiment.reward.to_dict(),
             n_samples=tuple(arm.count for arm in experiment.statistics),
+            totals=tuple(arm.total for arm in experiment.statistics),
             estimates=estimates,
         )
         self.ledger.append(entry)

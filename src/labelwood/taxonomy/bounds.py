@@ -1,4 +1,4 @@
-"""What theory says of hierarchical regularised least squares: its regret, its bias and its noise.
+"""What is proved of hierarchical regularized least squares: its regret, its bias and its noise.
 
 The statements are those of Cesa-Bianchi, Conconi and Gentile, "Regret Bounds for Hierarchical
 Classification with Linear-Threshold Functions", COLT 2004; `docs/research/taxonomy_bounds.md`
@@ -24,7 +24,7 @@ _MOST_DOUBLINGS = 100
 
 
 def regret_bound(process: Process, t: int) -> Bound:
-    """The regret of the t-th prediction (seed 000, theorem 1).
+    """The regret of the t-th prediction (Cesa-Bianchi, Conconi & Gentile 2004, theorem 1).
 
     Regret is how much more often the learner of Figure 2 than the true predictor (2) is wrong
     about at least one label, after t − 1 examples. The terms are the sums over the nodes of
@@ -49,7 +49,7 @@ def regret_bound(process: Process, t: int) -> Bound:
     Examples
     --------
     >>> print(regret_bound(Process(2, [0], [0.5], [0.5], [1.0], [1.0]), 80_000))
-    regret ≤ 9.009e-05 (seed 000, theorem 1)
+    regret ≤ 9.009e-05 (Cesa-Bianchi, Conconi & Gentile 2004, theorem 1)
       margins         8.377e-131
       eigenvalues     9.009e-05
       examples        0
@@ -64,7 +64,7 @@ def regret_bound(process: Process, t: int) -> Bound:
         _stated_terms(process, t),
         1.0,
         _DATA,
-        "seed 000, theorem 1",
+        "Cesa-Bianchi, Conconi & Gentile 2004, theorem 1",
         {"minimal t": minimal, "below 1 from t": _below_one_from(_stated_terms, process)},
         "t is below the minimal one, without which it holds as well" if t < minimal else "",
     )
@@ -123,7 +123,7 @@ def sharper_regret_bound(process: Process, t: int) -> Bound:
         _sharper_terms(process, t),
         1.0,
         _DATA,
-        "in place of seed 000, theorem 1",
+        "in place of Cesa-Bianchi, Conconi & Gentile 2004, theorem 1",
         {"below 1 from t": _below_one_from(_sharper_terms, process)},
     )
 
@@ -173,7 +173,7 @@ def _below_one_from(terms: Callable[[Process, int], Terms], process: Process) ->
 
 
 def eigenvalue_bound(n: int, n_features: int, eigenvalue: float) -> Bound:
-    """How probably n examples leave a direction out (seed 000, lemma 1).
+    """How probably n examples leave a direction out (Cesa-Bianchi, Conconi & Gentile 2004, lemma 1).
 
     The probability that the smallest eigenvalue of Σ xxᵀ over n instances is below nλ/2 is at
     most 2(n + 1) exp(−nλ²/304), λ being the smallest eigenvalue of E[xxᵀ].
@@ -196,7 +196,7 @@ def eigenvalue_bound(n: int, n_features: int, eigenvalue: float) -> Bound:
     Examples
     --------
     >>> print(eigenvalue_bound(50_000, 2, 0.5))
-    probability ≤ 1.388e-13 (seed 000, lemma 1)
+    probability ≤ 1.388e-13 (Cesa-Bianchi, Conconi & Gentile 2004, lemma 1)
       tail             1.388e-13
       matrix Chernoff  0
       assumes independent instances of length one
@@ -211,16 +211,16 @@ def eigenvalue_bound(n: int, n_features: int, eigenvalue: float) -> Bound:
         {"tail": float(2 * (n + 1) * np.exp(-n * eigenvalue**2 / 304))},
         1.0,
         "independent instances of length one",
-        "seed 000, lemma 1",
+        "Cesa-Bianchi, Conconi & Gentile 2004, lemma 1",
         {"matrix Chernoff": float(n_features * np.exp(-_CHERNOFF * n * eigenvalue))},
         "n is below 96 d/λ², without which it holds as well" if not asked else "",
     )
 
 
 def bias_bound(eigenvalue: float) -> Bound:
-    """How far the expected margin of a node is from the true one (seed 000, lemma 2).
+    """How far the expected margin of a node is from the true one (Cesa-Bianchi, Conconi & Gentile 2004, lemma 2).
 
-    |E[W·x] − u·x| ≤ 2 / (1 + λ̂), one half for the regularisation and one for the current
+    |E[W·x] − u·x| ≤ 2 / (1 + λ̂), one half for the regularization and one for the current
     instance, λ̂ being the smallest eigenvalue of the sum of xxᵀ over the node's examples.
 
     Notes
@@ -232,8 +232,8 @@ def bias_bound(eigenvalue: float) -> Bound:
     Examples
     --------
     >>> print(bias_bound(7.0))
-    bias ≤ 0.25 (seed 000, lemma 2)
-      regularisation    0.125
+    bias ≤ 0.25 (Cesa-Bianchi, Conconi & Gentile 2004, lemma 2)
+      regularization    0.125
       current instance  0.125
       sharp             0.2222
       assumes u and x of length one, labels that follow (1)
@@ -242,16 +242,16 @@ def bias_bound(eigenvalue: float) -> Bound:
     half = 1 / (1 + eigenvalue)
     return Bound(
         "bias",
-        {"regularisation": half, "current instance": half},
+        {"regularization": half, "current instance": half},
         1.0,
         "u and x of length one, labels that follow (1)",
-        "seed 000, lemma 2",
+        "Cesa-Bianchi, Conconi & Gentile 2004, lemma 2",
         {"sharp": 2 / (2 + eigenvalue)},
     )
 
 
 def variance_bound(eigenvalue: float) -> Bound:
-    """How much the labels of the examples shake a node's margin (seed 000, lemma 3).
+    """How much the labels of the examples shake a node's margin (Cesa-Bianchi, Conconi & Gentile 2004, lemma 3).
 
     ‖Z‖² ≤ 1 / (2 + λ̂) for W·x = Σ V_k Z_k, with λ̂ as in `bias_bound`. It is at least the
     variance of the margin given the instances, and by Hoeffding's inequality
@@ -265,7 +265,7 @@ def variance_bound(eigenvalue: float) -> Bound:
     Examples
     --------
     >>> print(variance_bound(8.0))
-    squared norm ≤ 0.1 (seed 000, lemma 3)
+    squared norm ≤ 0.1 (Cesa-Bianchi, Conconi & Gentile 2004, lemma 3)
       labels  0.1
       sharp   0.08
       assumes x of length one
@@ -277,7 +277,7 @@ def variance_bound(eigenvalue: float) -> Bound:
         {"labels": 1 / (2 + eigenvalue)},
         0.125,
         "x of length one",
-        "seed 000, lemma 3",
+        "Cesa-Bianchi, Conconi & Gentile 2004, lemma 3",
         {"sharp": larger / (2 + larger) ** 2},
     )
 

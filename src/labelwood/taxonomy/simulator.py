@@ -1,7 +1,7 @@
 """A data model in which the best predictions are known: labels drawn down a taxonomy.
 
 Cesa-Bianchi, Conconi and Gentile (COLT 2004), §2. Every node i of a taxonomy has a
-vector u_i of length one. A point x of length one gets a root with probability (1 + u_i·x)/2, and
+vector u_i of length one. An instance x of length one gets a root with probability (1 + u_i·x)/2, and
 a node below with that probability if it got the parent; see `docs/research/taxonomy_bounds.md`.
 """
 
@@ -25,22 +25,22 @@ _UNIT = 1e-4  # how far a length may be from one: rows may have been of 32 bits
 _FLOATS_AT_ONCE = 2**20
 _TRIES = 10_000  # draws for an instance, before the margins are held to be impossible
 
-_STREAMS = ("vectors", "points", "labels")
+_STREAMS = ("vectors", "instances", "labels")
 
 _Choice: TypeAlias = Callable[[int, NDArray[np.int64]], NDArray[np.bool_]]
 
 
 class Sample(NamedTuple):
-    """Points (rows of length one) and the indicator of their labels."""
+    """Instances (rows of length one) and the indicator of their labels."""
 
     X: DoubleArray
     Y: CSR
 
 
 class TaxonomyModel:
-    """Points on the unit sphere, and labels that are drawn from the roots down.
+    """Instances on the unit sphere, and labels that are drawn from the roots down.
 
-    Points are uniform on the part of the sphere where |u_i·x| ≥ margin_i for all i.
+    Instances are uniform on the part of the sphere where |u_i·x| ≥ margin_i for all i.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class TaxonomyModel:
     vectors : array of shape (nodes, features)
         u_i, of length one.
     margin : float or array of shape (nodes,)
-        γ_i, the least |u_i·x| of a point; 0 for the whole sphere.
+        γ_i, the least |u_i·x| of an instance; 0 for the whole sphere.
 
     Examples
     --------
@@ -90,13 +90,13 @@ class TaxonomyModel:
 
     @property
     def n_features(self) -> int:
-        """The dimension of the points."""
+        """The dimension of the instances."""
         return int(self.vectors.shape[1])
 
     def instances(self, n: int, *, random_state: RandomState) -> DoubleArray:
-        """`n` points, by rejection of those with too small a margin."""
+        """`n` instances, by rejection of those with too small a margin."""
         check_parameter("TaxonomyModel.instances", "n", n, Integer(low=0))
-        rng = _generator(random_state, "points")
+        rng = _generator(random_state, "instances")
         rows = max(1, min(_FLOATS_AT_ONCE // max(self.vectors.shape), 2 * n + 1_000))
         kept: list[DoubleArray] = []
         n_kept = n_drawn = 0
@@ -107,21 +107,21 @@ class TaxonomyModel:
             n_kept, n_drawn = n_kept + x.shape[0], n_drawn + rows
             if n_drawn > _TRIES * (n_kept + 100):
                 raise DataError(
-                    f"{n_kept} of {n_drawn:,} points drawn have all the margins asked for, "
+                    f"{n_kept} of {n_drawn:,} instances drawn have all the margins asked for, "
                     f"{self.margin.min():g}…{self.margin.max():g}; lower `margin`."
                 )
         return np.concatenate([*kept, np.empty((0, self.n_features))])[:n]
 
     def labels(self, X: ArrayLike, *, random_state: RandomState) -> CSR:
-        """Labels of points, drawn by (1): P(V_i = 1 | parent, x) = (1 + u_i·x)/2."""
-        x, rng = self._points(X), _generator(random_state, "labels")
+        """Labels of instances, drawn by (1): P(V_i = 1 | parent, x) = (1 + u_i·x)/2."""
+        x, rng = self._check_instances(X), _generator(random_state, "labels")
         return self._top_down(
             x.shape[0],
             lambda i, rows: rng.random(rows.size) < (1 + x[rows] @ self.vectors[i]) / 2,
         )
 
     def sample(self, n: int, *, random_state: RandomState) -> Sample:
-        """`n` points and their labels."""
+        """`n` instances and their labels."""
         X = self.instances(n, random_state=random_state)
         return Sample(X, self.labels(X, random_state=random_state))
 
@@ -130,7 +130,7 @@ class TaxonomyModel:
 
         It knows the vectors, and is not the best one: see `predict_likeliest`.
         """
-        x = self._points(X)
+        x = self._check_instances(X)
         return self._top_down(x.shape[0], lambda i, rows: x[rows] @ self.vectors[i] >= 0)
 
     def predict_likeliest(self, X: ArrayLike) -> CSR:
@@ -149,7 +149,7 @@ class TaxonomyModel:
         [[1.0, 1.0]] [0.3]
         [[0.0, 0.0]] [0.45]
         """
-        x = self._points(X)
+        x = self._check_instances(X)
         parts = [self._likeliest(x[block.start : block.stop]) for block in self._blocks(x.shape[0])]
         return sp.csr_array(sp.vstack(parts, format="csr"))
 
@@ -164,12 +164,12 @@ class TaxonomyModel:
         return self._top_down(x.shape[0], lambda i, rows: take[rows, i] >= leave[rows, i])
 
     def probability(self, X: ArrayLike, Y: object) -> DoubleArray:
-        """The probability of the label set of each row of `Y`, given the point.
+        """The probability of the label set of each row of `Y`, given the instance.
 
         f_G(v | x) = Π P(V_i = v_i | V_parent = v_parent, x), which is 0 for a label without its
         parent.
         """
-        x, has = self._points(X), self._columns(Y)
+        x, has = self._check_instances(X), self._columns(Y)
         if has.shape[0] != x.shape[0]:
             raise DataError(f"X has {x.shape[0]} rows and Y {has.shape[0]}.")
         everywhere = np.ones(x.shape[0], dtype=bool)
@@ -186,13 +186,13 @@ class TaxonomyModel:
     def regret(self, X: ArrayLike, Y: object) -> DoubleArray:
         """How much less probable than that of `predict` the label set of each row of `Y` is.
 
-        Its mean over fresh points is the regret of a predictor that gives `Y`, without the
+        Its mean over fresh instances is the regret of a predictor that gives `Y`, without the
         noise of drawn labels. It can be negative, as `predict` is not the best.
         """
         return self.probability(X, self.predict(X)) - self.probability(X, Y)
 
     def process(self, n: int = 100_000, *, random_state: RandomState = 0) -> Process:
-        """What the bounds ask for, estimated from `n` points (labels are not drawn).
+        """What the bounds ask for, estimated from `n` instances (labels are not drawn).
 
         Examples
         --------
@@ -219,7 +219,7 @@ class TaxonomyModel:
         )  # fmt: skip
 
     def _reached(self, x: DoubleArray) -> tuple[DoubleArray, NDArray[np.bool_]]:
-        """For each point and node: P(parent's label is positive), and whether (2) gives it."""
+        """For each instance and node: P(parent's label is positive), and whether (2) gives it."""
         margins = x @ self.vectors.T
         weight, above = np.ones(margins.shape), np.ones(margins.shape, dtype=bool)
         for i in self.taxonomy.order.tolist():
@@ -242,7 +242,7 @@ class TaxonomyModel:
         ones = np.ones(indices.size, dtype=np.float32)
         return indicator(sp.csc_array((ones, indices, indptr), shape=(n, len(columns))))
 
-    def _points(self, X: ArrayLike) -> DoubleArray:
+    def _check_instances(self, X: ArrayLike) -> DoubleArray:
         x = _unit_rows(X, "X", "row")
         if x.shape[1] != self.n_features:
             raise DataError(f"X has {x.shape[1]} columns where {self.n_features} are expected.")
@@ -255,7 +255,7 @@ class TaxonomyModel:
         return sp.csc_array(matrix)
 
     def _blocks(self, n: int) -> list[range]:
-        """All rows, cut so that points times nodes stay small; at least one range."""
+        """All rows, cut so that instances times nodes stay small; at least one range."""
         return blocks(n, max(1, _FLOATS_AT_ONCE // len(self.taxonomy))) or [range(0)]
 
 
@@ -304,7 +304,7 @@ def _numbered(parent: NDArray[np.int64]) -> Taxonomy:
 
 
 def _generator(random_state: RandomState, of: str) -> np.random.Generator:
-    """A stream of its own for each purpose: one seed must not tie labels to points."""
+    """A stream of its own for each purpose: one seed must not tie labels to instances."""
     check_parameter("TaxonomyModel", "random_state", random_state, RANDOM_STATE)
     streams = seed_sequence(random_state).spawn(len(_STREAMS))
     return np.random.default_rng(streams[_STREAMS.index(of)])

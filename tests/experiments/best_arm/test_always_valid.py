@@ -298,4 +298,5 @@ def _some_interval_fails(means, model, length, delta, seed):
                         or not found.differences[i].low <= gap <= found.differences[i].high
                     ):
                         return True
+        experiment.update()
     return False

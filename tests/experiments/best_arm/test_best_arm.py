@@ -21,7 +21,7 @@ def phi(n, delta):
 
 
 def algorithm_1(draw, n_arms, delta, epsilon, sigma, control, limit, uniform):
-    """Seed 001, Algorithm 1, line by line: the arms pulled, and the arm output (None: limit)."""
+    """Yang 2018, Algorithm 1, line by line: the arms pulled, and the arm output (None: limit)."""
     K = n_arms - 1
     n, total, pulled = [0] * n_arms, [0.0] * n_arms, []
 
@@ -63,11 +63,12 @@ def drawer(means, sigma, seed):
 def drive(experiment, draw):
     """Pull the arms that the experiment asks for until it has stopped."""
     pulled = []
-    while arms := experiment.next_arms():
-        for arm in arms:
+    while not experiment.stopped:
+        for arm in experiment.next_arms():
             if experiment.n_samples != experiment.max_samples:
                 experiment.record(arm, draw(arm))
                 pulled.append(arm)
+        experiment.update()
     return pulled
 
 
@@ -117,7 +118,7 @@ def test_the_limit_is_not_a_verdict_for_the_control():
     assert experiment.winner is None
 
 
-def test_the_limit_holds_though_nobody_looks():
+def test_the_limit_holds_without_an_update():
     experiment = BestArmExperiment(2, 0.05, max_samples=10)
     for _ in range(12):
         experiment.record(0, 1)
@@ -149,24 +150,68 @@ def test_traffic_is_shared_by_the_arms_that_are_next(policy):
     assert experiment.allocation() == [0.25] * 4
     for arm in range(4):
         experiment.record(arm, arm % 2)
+    experiment.update()
     shares = experiment.allocation()
     assert sum(shares) == pytest.approx(1)
     assert [arm for arm in range(4) if shares[arm] > 0] == sorted(experiment.next_arms())
     assert len(experiment.next_arms()) == (4 if policy == "uniform" else 2)
 
 
-def test_looking_again_changes_nothing():
+@pytest.mark.parametrize("updated", [True, False])
+def test_reading_changes_nothing(updated):
     experiment = BestArmExperiment(3, 0.05, random_state=0)
-    for arm, reward in [(0, 1), (1, 0), (2, 1), (2, 1)]:
-        experiment.record(arm, reward)
-    experiment.next_arms()
+    for arm in (0, 1, 2):
+        experiment.record(arm, ArmStatistics.of([arm > 0] * 200))
+    if updated:
+        experiment.update()
     before = snapshot(experiment)
+    properties = [name for name in dir(type(experiment)) if not name.startswith("_")]
     for _ in range(3):
-        for name in ("status", "p_value", "winner", "stopped", "estimates"):
-            getattr(experiment, name)
+        for name in properties:
+            if isinstance(getattr(type(experiment), name), property):
+                getattr(experiment, name)
         experiment.intervals()
         experiment.allocation()
+        experiment.next_arms()
     assert snapshot(experiment) == before
+
+
+def test_an_update_decides_and_a_second_one_changes_nothing():
+    experiment = BestArmExperiment(2, 0.05)
+    for arm in (0, 1):
+        experiment.record(arm, ArmStatistics.of([arm] * 200))
+    assert (experiment.status, experiment.p_value) == ("running", 1.0)
+    experiment.update()
+    assert experiment.status == "stopped: winner 1"
+    assert experiment.p_value < 0.05
+    before = snapshot(experiment)
+    experiment.update()
+    assert snapshot(experiment) == before
+
+
+def test_handing_out_and_closing_begin_with_an_update():
+    for act in (lambda one: one.assign(3), lambda one: one.close()):
+        experiment = BestArmExperiment(2, 0.05)
+        for arm in (0, 1):
+            experiment.record(arm, ArmStatistics.of([arm] * 200))
+        act(experiment)
+        assert experiment.status == "stopped: winner 1"
+        assert experiment.n_pending == 0
+
+
+@pytest.mark.parametrize(
+    ("reward", "model"),
+    [("bernoulli", Bernoulli()), ("gaussian", SubGaussian(1.0)), (Bounded(0, 5), Bounded(0, 5))],
+)
+def test_a_reward_model_can_be_named(reward, model):
+    assert BestArmExperiment(2, 0.05, reward=reward).reward == model
+
+
+@pytest.mark.parametrize("reward", ["poisson", "", None, 1, Bernoulli])
+def test_another_reward_is_refused(reward):
+    why = "'reward' parameter of BestArmExperiment must be 'bernoulli' or 'gaussian', or a Reward"
+    with pytest.raises(ParameterError, match=why):
+        BestArmExperiment(2, 0.05, reward=reward)
 
 
 def test_the_p_value_never_rises():
@@ -176,6 +221,7 @@ def test_the_p_value_never_rises():
     for k in range(200):
         for arm in (0, 1):  # the second arm is better at first, and worse later
             experiment.record(arm, (arm if k < 100 else -arm) + rng.standard_normal())
+        experiment.update()
         seen.append(experiment.p_value)
     assert (np.diff(seen) <= 0).all()
     assert seen[-1] == seen[120] < 0.05
@@ -206,6 +252,8 @@ def test_a_batch_counts_like_its_outcomes(outcomes, delta):
     for arm in range(3):
         batched.record(arm, ArmStatistics.of([r for a, r in outcomes if a == arm]))
     assert batched.statistics == single.statistics
+    single.update()
+    batched.update()
     assert (batched.status, batched.p_value) == (single.status, single.p_value)
     assert batched.next_arms() == single.next_arms()
 
@@ -366,7 +414,7 @@ HANDED = BestArmExperiment(2, 0.05).to_dict()["assignments"]
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"format": 1}, "not an experiment of format 2: format 1"),
+        ({"format": 1}, "not an experiment of format 3: format 1"),
         ({"statistics": []}, "statistics of 2 arms wanted, got 0"),
         ({"assignments": {}}, "damaged: KeyError"),
         ({"statistics": [1, 2]}, "statistics of an arm are numbers"),
@@ -385,7 +433,9 @@ HANDED = BestArmExperiment(2, 0.05).to_dict()["assignments"]
         ({"reward": {"name": []}}, "a reward model is one of"),
         ({"reward": {"name": "bounded", "low": 10**400, "high": 0}}, "not the parameters of"),
         ({"statistics": [{"count": 10**20}, {"count": 0}]}, "statistics of an arm are numbers"),
-        ({"looked_at": 1}, "'looked_at'"),
+        ({"updated_at": 1}, "'updated_at'"),
+        ({"next_arms": [2]}, "next_arms must be a list of arms below 2"),
+        ({"next_arms": 2}, "next_arms must be a list of arms below 2"),
         ({"evident": 5}, "'evident'"),
         ({"evidence": 1e9}, "'evidence'"),
         ({"ended_with": 1}, "ended with 1, but None follows"),
@@ -406,7 +456,7 @@ def test_a_stored_experiment_that_is_not_whole_is_refused(change, message):
 
 @pytest.mark.parametrize("stored", [None, 5, [], "x", {}])
 def test_what_is_no_experiment_is_refused(stored):
-    with pytest.raises(DataError, match=r"damaged|not an experiment of format 2"):
+    with pytest.raises(DataError, match=r"damaged|not an experiment of format 3"):
         BestArmExperiment.from_dict(stored)
 
 
@@ -433,6 +483,7 @@ def test_the_p_value_is_the_very_same_after_json(means, bound, seed, looks):
     for n in looks:
         for arm, mean in enumerate(means):
             experiment.record(arm, ArmStatistics.of(rng.random(n) < mean))
+        experiment.update()
         p = experiment.p_value
         again = BestArmExperiment.from_dict(json.loads(snapshot(experiment)))
         assert (again.p_value, again.next_arms()) == (p, experiment.next_arms())
@@ -456,8 +507,10 @@ def test_an_arm_on_its_way_does_not_get_all_the_traffic():
     first = {one.arm: one for one in experiment.assign(3)}
     experiment.record(0, 1, assignment=first[0])
     experiment.record(1, 0, assignment=first[1])
+    experiment.update()
     assert sorted(experiment.next_arms()) == [0, 1, 2]  # and not arm 2 alone
     experiment.record(2, 1, assignment=first[2])
+    experiment.update()
     assert len(experiment.next_arms()) == 2
 
 
@@ -472,6 +525,7 @@ def test_arms_that_nobody_was_given_come_first():
 def test_the_uniform_policy_always_pulls_all_arms():
     experiment = BestArmExperiment(3, 0.05, policy="uniform")
     experiment.record(1, 1)
+    experiment.update()
     assert experiment.next_arms() == [0, 1, 2]
 
 

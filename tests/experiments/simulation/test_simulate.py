@@ -34,12 +34,13 @@ def replay(state, means, delta, setting):
         policy=setting.policy,
         control=setting.control,
     )
-    while arms := experiment.next_arms():
-        for arm in arms:
+    while not experiment.stopped:
+        for arm in experiment.next_arms():
             n = min(setting.batch, setting.max_samples - experiment.n_samples)
             if n > 0:
                 total = draw_total(state, n, means[arm], kind, model.for_kernels())
                 experiment.record(arm, batch_with(n, total, model))
+        experiment.update()
     return experiment
 
 
@@ -137,11 +138,12 @@ def test_a_sequence_decides_as_the_ledger_does():
     (state,) = kernel_states(4, 1)
     for j, means in enumerate(ARMS):
         experiment = sequence.open(len(means), max_samples=300)
-        while arms := experiment.next_arms():
-            for arm in arms:
+        while not experiment.stopped:
+            for arm in experiment.next_arms():
                 if experiment.n_samples < 300:
                     model = experiment.reward.for_kernels()
                     experiment.record(arm, draw_total(state, 1, means[arm], TWO_POINTS, model))
+            experiment.update()
         entry = sequence.close()
         assert entry.level == done.level[0, j]
         assert entry.discovery == done.rejected[0, j]
@@ -262,6 +264,16 @@ def test_effective_gaps_by_hand(means, epsilon, expected):
     assert effective_gaps(means, epsilon=epsilon) == pytest.approx(expected)
     turned = effective_gaps(means[::-1], epsilon=epsilon, control=2)
     assert turned == pytest.approx(expected[::-1])
+
+
+def test_the_complexity_is_the_sum_of_proposition_2():
+    means, delta, sigma = [0.0, 0.5, 1.0], 0.05, 2.0
+    gaps = [1.0, 0.5, 0.5]
+    by_hand = sum(
+        (sigma / gap) ** 2 * math.log(2 * math.log(math.e + (sigma / gap) ** 2) / delta)
+        for gap in gaps
+    )
+    assert sample_complexity(means, delta, sigma=sigma) == pytest.approx(by_hand, rel=1e-12)
 
 
 def test_without_a_gap_the_complexity_is_infinite():

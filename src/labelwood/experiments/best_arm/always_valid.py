@@ -1,6 +1,6 @@
 """p-values and intervals that hold at every time, however the samples are allocated.
 
-Seed 001, §4.3. The null hypothesis of an experiment is that no treatment is more than ε better
+Yang 2018, §4.3. The null hypothesis of an experiment is that no treatment is more than ε better
 than the control. Every function looks at statistics of rewards and at nothing else; the bounds
 behind them (`rewards`) hold for all counts at once, so it matters neither how the arms were
 chosen nor when, why, or how often anybody looked.
@@ -25,7 +25,7 @@ def arm_p_value(
     epsilon: float = 0.0,
     n_treatments: int = 1,
 ) -> float:
-    """The p-value of one treatment against the control: seed 001, (4.5).
+    """The p-value of one treatment against the control: Yang 2018, eq. (4.5).
 
     It is the largest γ at which the treatment's lower bound at γ/2K does not exceed the
     control's upper bound at γ/2 by more than ε, to 1e-9 of its value and rounded upwards.
@@ -100,8 +100,36 @@ def significant_arms(
     return [arm for arm in range(len(statistics)) if arm != control and p_value(arm) <= level]
 
 
+def treatment_p_values(
+    counts: Sequence[int],
+    totals: Sequence[float],
+    *,
+    reward: RewardModel,
+    epsilon: float = 0.0,
+    control: int = 0,
+) -> dict[int, float]:
+    """The p-value (4.5) of each treatment, from the numbers and sums of rewards of all arms.
+
+    Examples
+    --------
+    >>> from labelwood.experiments.best_arm.arms import Bernoulli
+    >>> found = treatment_p_values([800, 800, 0], [200, 400, 0], reward=Bernoulli())
+    >>> {arm: f"{p:.1e}" for arm, p in found.items()}
+    {1: '2.3e-06', 2: '1.0e+00'}
+    """
+    from labelwood.experiments.best_arm._kernels import described, evidence
+
+    model, n_treatments = reward.for_kernels(), len(counts) - 1
+    arms = [described(float(n), float(sum_), model) for n, sum_ in zip(counts, totals, strict=True)]
+    return {
+        i: math.exp(-evidence(arm, arms[control], n_treatments, float(epsilon), 0.0, model))
+        for i, arm in enumerate(arms)
+        if i != control
+    }
+
+
 class RunningPValue:
-    """The always-valid p-value of an experiment: the smallest so far, seed 001, (4.6).
+    """The always-valid p-value of an experiment: the smallest so far, Yang 2018, eq. (4.6).
 
     The minimum is over the times at which `update` is called; over fewer of them it is larger,
     and as valid.
@@ -167,7 +195,7 @@ def _evidence(
     reward: RewardModel,
 ) -> float:
     """ln(1/p), or `known` when that is more."""
-    from labelwood.experiments.best_arm._bound_kernels import described, evidence
+    from labelwood.experiments.best_arm._kernels import described, evidence
 
     model = reward.for_kernels()
     arm = described(float(treatment.count), float(treatment.total), model)

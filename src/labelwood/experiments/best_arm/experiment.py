@@ -1,7 +1,7 @@
-"""One experiment: the best of several arms against a control, seed 001, Algorithm 1."""
+"""One experiment: the best of several arms against a control, Yang 2018, Algorithm 1."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +12,12 @@ from labelwood.errors import DataError
 from labelwood.experiments.best_arm.always_valid import Intervals, intervals, significant_arms
 from labelwood.experiments.best_arm.arms import ArmStatistics, Tally, check_count, check_statistics
 from labelwood.experiments.best_arm.assignments import Assignment, Assignments, Given
-from labelwood.experiments.best_arm.rewards import DELTA, Bernoulli, RewardModel
+from labelwood.experiments.best_arm.rewards import (
+    DELTA,
+    RewardLike,
+    RewardModel,
+    as_reward_model,
+)
 
 UNDECIDED, CLOSED = -1, -2
 _HOW = {UNDECIDED: "limit reached, undecided", CLOSED: "closed by hand"}
@@ -21,9 +26,9 @@ _HOW = {UNDECIDED: "limit reached, undecided", CLOSED: "closed by hand"}
 class BestArmExperiment:
     """Find the best of several arms, and whether it is better than the control.
 
-    Ask which arms to pull (`next_arms`, or `assign` when outcomes come back later), record what
-    comes back, and go on until it has `stopped`. It is Algorithm 1 with its constants: the
-    lower bound of an arm is taken at δ/2K, the upper bound at δ/2, with K treatments.
+    Ask which arms to pull (`next_arms`, or `assign` when outcomes come back later), `record` what
+    comes back, `update`, and go on until it has `stopped`. It is Algorithm 1 with its constants:
+    the lower bound of an arm is taken at δ/2K, the upper bound at δ/2, with K treatments.
 
     Parameters
     ----------
@@ -37,8 +42,8 @@ class BestArmExperiment:
     epsilon : float
         A winner is more than ε better than the control, and at most ε below the best arm.
         With ε = 0 and several best arms only `max_samples` ends the experiment.
-    reward : RewardModel
-        What rewards can be, and which bounds are used; `Bernoulli()` unless given.
+    reward : "bernoulli", "gaussian" or RewardModel
+        What rewards can be, and which bounds are used.
     max_samples : int, optional
         With this many outcomes the experiment stops, undecided. A batch is never split, so the
         last one may go beyond. Assignments are handed out up to here, those on their way counted.
@@ -51,12 +56,12 @@ class BestArmExperiment:
 
     Notes
     -----
-    Recording is cheap and decides nothing. What is recorded is looked at when `status`,
-    `stopped`, `winner`, `p_value`, `next_arms`, `assign` or `allocation` is asked for, and when
-    `max_samples` is reached. Then the bounds are renewed, the p-value falls to its new minimum,
-    and the experiment stops if the rule says so. The guarantees hold for any times of looking,
-    and the same calls in the same order give the same decisions. Outcomes that come after the
-    stop are kept as `late` and change nothing.
+    Recording is cheap and decides nothing. `update` looks at what is recorded: the bounds are
+    renewed, the p-value falls to its new minimum, and the experiment stops if the rule says so.
+    `assign` and `close` begin with an update, and so does `record` when `max_samples` is reached.
+    All properties, and `next_arms`, `allocation` and `intervals`, only read. The guarantees hold
+    for any times of updates, and the same calls in the same order give the same decisions.
+    Outcomes that come after the stop are kept as `late` and change nothing.
 
     Delays do no harm while they do not depend on the outcome. If a purchase is reported at
     once and its absence a week later, the first outcomes are all purchases and no bound
@@ -67,9 +72,10 @@ class BestArmExperiment:
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> experiment = BestArmExperiment(3, 0.05, max_samples=20_000)
-    >>> while arms := experiment.next_arms():
-    ...     for arm in arms:
+    >>> while not experiment.stopped:
+    ...     for arm in experiment.next_arms():
     ...         experiment.record(arm, rng.random() < (0.3, 0.35, 0.6)[arm])
+    ...     experiment.update()
     >>> experiment.status
     'stopped: winner 2'
     >>> experiment.p_value <= 0.05
@@ -80,7 +86,6 @@ class BestArmExperiment:
         "n_arms": params.Integer(low=2),
         "delta": DELTA,
         "epsilon": params.Real(low=0),
-        "reward": params.Instance("RewardModel"),
         "max_samples": (params.Integer(low=1), None),
         "policy": params.OneOf("best_arm", "uniform"),
         "control": params.Integer(low=0),
@@ -92,7 +97,7 @@ class BestArmExperiment:
         delta: float,
         *,
         epsilon: float = 0.0,
-        reward: RewardModel | None = None,
+        reward: RewardLike = "bernoulli",
         max_samples: int | None = None,
         policy: str = "best_arm",
         control: int = 0,
@@ -101,7 +106,7 @@ class BestArmExperiment:
         self.n_arms = n_arms
         self.delta = delta
         self.epsilon = epsilon
-        self.reward = Bernoulli() if reward is None else reward
+        self.reward = as_reward_model(type(self).__name__, reward)
         self.max_samples = max_samples
         self.policy = policy
         self.control = control
@@ -121,8 +126,8 @@ class BestArmExperiment:
         self._ended_with: int | None = None  # an arm, or why without one
         self._evidence = 0.0  # ln(1/p)
         self._evident: int | None = None  # the arm whose p-value was the smallest
-        self._looked_at = -1  # n_samples at the last look
-        self._next_arms: list[int] = []
+        self._updated_at = 0  # n_samples at the last update
+        self._next_arms = list(range(self.n_arms))
 
     @property
     def n_samples(self) -> int:
@@ -155,22 +160,16 @@ class BestArmExperiment:
 
         That is "stopped: winner 2", "control", "limit reached, undecided" or "closed by hand".
         """
-        self._look()
-        if self._ended_with is None:
-            return "running"
-        how = "control" if self._ended_with == self.control else f"winner {self._ended_with}"
-        return f"stopped: {_HOW.get(self._ended_with, how)}"
+        return "running" if self._ended_with is None else _status(self._ended_with, self.control)
 
     @property
     def stopped(self) -> bool:
         """Whether the experiment has ended, for whatever reason."""
-        self._look()
         return self._ended_with is not None
 
     @property
     def winner(self) -> int | None:
         """The treatment that has won; None for the control, without a decision, or before one."""
-        self._look()
         return None if self._ended_with in (*_HOW, self.control) else self._ended_with
 
     @property
@@ -178,9 +177,8 @@ class BestArmExperiment:
         """The treatment to which the p-value is due: the evidence is for it, if for any.
 
         Of the treatments whose own p-value (4.5) is at most δ now, that of the highest mean; if
-        there is none, the one whose p-value was the smallest at any look.
+        there is none, the one whose p-value was the smallest at any update.
         """
-        self._look()
         if self.winner is not None:
             return self.winner
         arms = self.statistics
@@ -191,7 +189,7 @@ class BestArmExperiment:
 
     @property
     def p_value(self) -> float:
-        """The always-valid p-value, the smallest of all looks so far: seed 001, (4.6)."""
+        """The always-valid p-value, the smallest of all updates so far: Yang 2018, eq. (4.6)."""
         # What makes a winner is the inequality of (4.5) at γ = δ.
         known = 1.0 if self.winner is None else self.delta
         return min(math.exp(-self._evidence), known)
@@ -209,9 +207,8 @@ class BestArmExperiment:
 
         Arms that were neither assigned nor have an outcome come first, then the policy's. While
         arms that were assigned have no outcome yet, all of them share. The answer stays the same
-        until something is recorded or assigned.
+        until the next update or assignment.
         """
-        self._look()
         counts = self._tally.counts
         if self._next_arms and self.policy == "best_arm" and 0 in counts:
             begun = self._assignments.arms
@@ -220,7 +217,7 @@ class BestArmExperiment:
         return list(self._next_arms)
 
     def allocation(self) -> list[float]:
-        """The share of the traffic for each arm, until something is recorded.
+        """The share of the traffic for each arm, until the next update.
 
         Before the stop the arms of `next_arms` share it. After it the winner has it all, or the
         control where no treatment has won.
@@ -231,13 +228,14 @@ class BestArmExperiment:
         return [1 / len(arms) if arm in arms else 0.0 for arm in range(self.n_arms)]
 
     def assign(self, n: int = 1) -> list[Assignment]:
-        """Hand out arms to `n` subjects whose outcomes will be recorded later.
+        """Update, then hand out arms to `n` subjects whose outcomes will be recorded later.
 
         Rounds of `next_arms`, each in random order, follow one another. There are fewer than `n`
         when more would go beyond `max_samples`, those on their way counted (`forget` the lost
         ones), and none after the stop.
         """
         params.check_parameter("assign", "n", n, params.Integer(low=1))
+        self.update()
         arms = self.next_arms()
         left = min(n, self._limit - self._n_samples - self.n_pending)
         return [self._assignments.hand_out(arms) for _ in range(int(left))] if arms else []
@@ -250,7 +248,8 @@ class BestArmExperiment:
         self._assignments.forget(assignment)
 
     def close(self) -> None:
-        """Stop by hand. What comes back later is `late`; after a stop nothing changes."""
+        """Update, and stop by hand. What comes back later is `late`; a stop is final."""
+        self.update()
         if not self.stopped:
             self._ended_with, self._next_arms = CLOSED, []
 
@@ -284,28 +283,31 @@ class BestArmExperiment:
         if counts:
             self._n_samples += n
             if self._n_samples >= self._limit:
-                self._look()
+                self.update()
 
     def _check_arm(self, arm: object) -> None:
         if not params.Integer(low=0, high=self.n_arms - 1).accepts(arm):
             raise DataError(f"arm {arm!r} does not exist: there are arms 0 to {self.n_arms - 1}")
 
-    def _look(self) -> None:
-        """Apply the rule to all that is recorded, unless that has been done."""
-        if self._ended_with is not None or self._looked_at == self._n_samples:
+    def update(self) -> None:
+        """Apply the rule to all that is recorded: renew the p-value, and stop or choose arms.
+
+        After the stop, or when nothing was recorded since the last update, nothing changes.
+        """
+        if self._ended_with is not None or self._updated_at == self._n_samples:
             return
         output, self._evidence, evident, arms = self._apply_rule()
         self._evident = evident if evident >= 0 else self._evident
-        self._looked_at = self._n_samples
+        self._updated_at = self._n_samples
         if output >= 0 or self._n_samples >= self._limit:
             self._ended_with = output if output >= 0 else UNDECIDED
         self._next_arms = arms if self._ended_with is None else []
 
     def _apply_rule(self) -> tuple[int, float, int, list[int]]:
-        """What the kernel `look` says of what is recorded."""
-        from labelwood.experiments.best_arm._step_kernels import look
+        """What the kernel `apply_rule` gives for what is recorded."""
+        from labelwood.experiments.best_arm._kernels import apply_rule
 
-        output, evidence, evident, arms = look(
+        output, evidence, evident, arms = apply_rule(
             np.array(self._tally.counts, np.float64),
             np.array(self._tally.totals),
             self.delta,
@@ -318,7 +320,7 @@ class BestArmExperiment:
         return int(output), evidence, int(evident), arms.tolist()
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, for JSON. It does not look, and so decides nothing."""
+        """Everything, for JSON."""
         from labelwood.experiments.best_arm.state import state_of
 
         return state_of(self)
@@ -333,3 +335,39 @@ class BestArmExperiment:
         from labelwood.experiments.best_arm.state import restore
 
         return restore(cls, values)
+
+
+def _status(ended_with: int, control: int) -> str:
+    how = "control" if ended_with == control else f"winner {ended_with}"
+    return f"stopped: {_HOW.get(ended_with, how)}"
+
+
+def reason_of(
+    counts: Sequence[int],
+    totals: Sequence[float],
+    delta: float,
+    *,
+    reward: RewardModel,
+    epsilon: float,
+    control: int,
+    max_samples: int | None,
+) -> str:
+    """The status of a closed experiment, which follows from the outcomes that count.
+
+    Examples
+    --------
+    >>> from labelwood.experiments.best_arm.rewards import Bernoulli
+    >>> rule = {"reward": Bernoulli(), "epsilon": 0.0, "control": 0, "max_samples": None}
+    >>> reason_of([800, 800], [200, 400], 0.05, **rule)
+    'stopped: winner 1'
+    >>> reason_of([8, 8], [2, 4], 0.05, **rule)
+    'stopped: closed by hand'
+    """
+    from labelwood.experiments.best_arm._kernels import apply_rule
+
+    n, model = np.array(counts, np.float64), reward.for_kernels()
+    output = int(apply_rule(n, np.array(totals), delta, epsilon, control, True, 0.0, model)[0])
+    if output >= 0:
+        return _status(output, control)
+    full = max_samples is not None and sum(counts) >= max_samples
+    return _status(UNDECIDED if full else CLOSED, control)

@@ -6,10 +6,10 @@ mean, or at least that every reward has this mean given all that was seen before
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from numbers import Real as RealNumber
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -52,8 +52,8 @@ class RewardModel:
     Bounds are chosen by name:
 
     - "lil": mean ± σ √(2 (ln 1/δ + 3 ln ln 1/δ + 3/2 ln ln en) / n) at min(δ, 0.1), the law of
-      the iterated logarithm of Kaufmann, Cappé and Garivier (2016), theorem 8. It is (4.3) of
-      the seed with the factor 2σ² that the seed's formula leaves out, and without which it is
+      the iterated logarithm of Kaufmann, Cappé and Garivier (2016), theorem 8. It is
+      Yang 2018, eq. (4.3) with the factor 2σ² that is left out there, and without which it is
       not a bound (see docs/research/experiments.md).
     - "beta", for bounded rewards: the means m at which the mixture of all likelihood ratios
       against m under a Beta(½, ½) prior has stayed below 1/δ (Robbins 1970; Howard, Ramdas,
@@ -83,7 +83,7 @@ class RewardModel:
             """The largest reward that can be."""
 
     def check(self, reward: object) -> float:
-        """`reward` as a float, refused when the model says that it cannot be."""
+        """`reward` as a float, refused when it cannot be under the model."""
         return finite_reward(reward)
 
     def radius(self, n: int, delta: float) -> float:
@@ -93,7 +93,7 @@ class RewardModel:
         """
         check_parameter(type(self).__name__, "n", n, Integer(low=1))
         check_parameter(type(self).__name__, "delta", delta, DELTA)
-        from labelwood.experiments.best_arm._bound_kernels import LIL, described, lil_radius
+        from labelwood.experiments.best_arm._kernels import LIL, described, lil_radius
 
         growth = described(float(n), 0.0, np.array([LIL]))[2]
         return lil_radius(float(n), growth, -math.log(delta), float(self.sigma))
@@ -101,7 +101,7 @@ class RewardModel:
     def lower(self, statistics: "ArmStatistics", delta: float) -> float:
         """A bound below the arm's mean: it fails, ever, with probability at most δ."""
         check_parameter(type(self).__name__, "delta", delta, DELTA)
-        from labelwood.experiments.best_arm._bound_kernels import described, lower
+        from labelwood.experiments.best_arm._kernels import described, lower
 
         model = self.for_kernels()
         arm = described(float(statistics.count), float(statistics.total), model)
@@ -110,7 +110,7 @@ class RewardModel:
     def upper(self, statistics: "ArmStatistics", delta: float) -> float:
         """A bound above the arm's mean: it fails, ever, with probability at most δ."""
         check_parameter(type(self).__name__, "delta", delta, DELTA)
-        from labelwood.experiments.best_arm._bound_kernels import described, upper
+        from labelwood.experiments.best_arm._kernels import described, upper
 
         model = self.for_kernels()
         arm = described(float(statistics.count), float(statistics.total), model)
@@ -118,7 +118,7 @@ class RewardModel:
 
     def for_kernels(self) -> DoubleArray:
         """[kind of bound, σ, low end, span], as the kernels read it."""
-        from labelwood.experiments.best_arm._bound_kernels import BETA, LIL
+        from labelwood.experiments.best_arm._kernels import BETA, LIL
 
         if self.bound == "beta":
             return np.array([BETA, self.sigma, self.low, self.high - self.low])
@@ -216,6 +216,31 @@ class Bernoulli(RewardModel):
         if value in (0.0, 1.0):
             return value
         raise DataError(f"a reward must be 0 or 1. Got {reward!r} instead.")
+
+
+RewardLike: TypeAlias = str | RewardModel
+"""A reward model, or the name of one: "bernoulli", or "gaussian" for deviations of scale one."""
+
+_NAMED: dict[str, Callable[[], RewardModel]] = {"bernoulli": Bernoulli, "gaussian": SubGaussian}
+
+
+def as_reward_model(owner: str, reward: RewardLike) -> RewardModel:
+    """The model that `reward` is or names; `owner` is whose parameter it is.
+
+    Examples
+    --------
+    >>> as_reward_model("plan", "gaussian")
+    SubGaussian(sigma=1.0)
+    """
+    if isinstance(reward, RewardModel):
+        return reward
+    if isinstance(reward, str) and reward in _NAMED:
+        return _NAMED[reward]()
+    names = " or ".join(repr(name) for name in _NAMED)
+    raise ParameterError(
+        f"The 'reward' parameter of {owner} must be {names}, or a RewardModel such as "
+        f"Bounded(0, 5). Got {shown(reward)} instead."
+    )
 
 
 _MODELS = {model.name: model for model in (SubGaussian, Bounded, Bernoulli)}

@@ -11,21 +11,21 @@ from labelwood.experiments.best_arm.experiment import CLOSED, UNDECIDED, BestArm
 from labelwood.experiments.best_arm.rewards import reward_model, shown
 from labelwood.experiments.decoding import reading
 
-_FORMAT = 2
+_FORMAT = 3
 
 
 def state_of(experiment: BestArmExperiment) -> dict[str, Any]:
     """All of its state."""
-    names = [name for name in experiment._constraints if name != "reward"]
     return {
         "format": _FORMAT,
-        **{name: getattr(experiment, name) for name in names},
+        **{name: getattr(experiment, name) for name in experiment._constraints},
         "reward": experiment.reward.to_dict(),
         "statistics": experiment._tally.to_list(),
         "late": experiment._late.to_list(),
         "assignments": experiment._assignments.to_dict(),
         "ended_with": experiment._ended_with,
-        "looked_at": experiment._looked_at,
+        "updated_at": experiment._updated_at,
+        "next_arms": list(experiment._next_arms),
         "evidence": experiment._evidence,
         "evident": experiment._evident,
     }
@@ -38,7 +38,7 @@ def restore(kind: type[BestArmExperiment], values: Mapping[str, Any]) -> BestArm
             found = shown(values.get("format"))
             raise DataError(f"not an experiment of format {_FORMAT}: format {found}")
         n = len(values["statistics"])
-        if n != values["n_arms"]:  # before room is made for so many
+        if n != values["n_arms"]:  # before memory is allocated for so many
             raise DataError(f"statistics of {shown(values['n_arms'])} arms wanted, got {n}")
         experiment = _restored(kind, values)
         _check_end(experiment)
@@ -55,7 +55,7 @@ def _restored(kind: type[BestArmExperiment], values: Mapping[str, Any]) -> BestA
     experiment._assignments = Assignments.from_dict(values["assignments"], n_arms)
     state: params.Constraints = {
         "ended_with": (params.Integer(low=CLOSED, high=n_arms - 1), None),
-        "looked_at": params.Integer(low=-1, high=experiment._n_samples),
+        "updated_at": params.Integer(low=0, high=experiment._n_samples),
         "evidence": params.Real(low=0, high=700),
         "evident": (params.Integer(low=0, high=n_arms - 1), None),
     }
@@ -63,13 +63,23 @@ def _restored(kind: type[BestArmExperiment], values: Mapping[str, Any]) -> BestA
         params.check_parameter(kind.__name__, name, values[name], constraint)
         setattr(experiment, f"_{name}", values[name])
     experiment._evidence = float(experiment._evidence)
+    experiment._next_arms = _stored_arms(values["next_arms"], n_arms)
     return experiment
+
+
+def _stored_arms(arms: object, n_arms: int) -> list[int]:
+    known = params.Integer(low=0, high=n_arms - 1)
+    if not isinstance(arms, list) or not all(known.accepts(arm) for arm in arms):
+        raise DataError(f"next_arms must be a list of arms below {n_arms}. Got {shown(arms)}.")
+    return [int(arm) for arm in arms]
 
 
 def _check_end(experiment: BestArmExperiment) -> None:
     """Refuse an end that the outcomes do not give, and find the arms that are next."""
     ended = experiment._ended_with
-    if ended is None and experiment._looked_at != experiment._n_samples:
+    if ended is None and experiment._updated_at != experiment._n_samples:
+        if not experiment._next_arms:
+            raise DataError("the stored experiment is running and has no arms to pull")
         return
     output, _, _, arms = experiment._apply_rule()
     full = experiment._n_samples >= experiment._limit

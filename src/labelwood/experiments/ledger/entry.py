@@ -10,7 +10,7 @@ import numpy as np
 
 from labelwood.core.params import Boolean, Constraint, Integer, OneOf, Real
 from labelwood.errors import DataError
-from labelwood.experiments.best_arm import shown
+from labelwood.experiments.best_arm import RewardModel, reward_model, shown
 
 _SHARE = Real(low=0, high=1)
 _WEALTH = (Real(low=0), None)
@@ -25,12 +25,17 @@ _FIELDS: dict[str, tuple[Constraint | None, ...]] = {
     "policy": (OneOf("best_arm", "uniform"),),
     "control": (Integer(low=0),),
     "epsilon": (Real(low=0),),
+    "max_samples": (Integer(low=1), None),
 }
 _OF_EACH_ARM: dict[str, tuple[Constraint | None, ...]] = {
     "n_samples": (Integer(low=0),),
+    "totals": (Real(),),
     "estimates": (Real(), None),
 }
 _TEXTS = ("name", "reason")
+_ENDS = ("stopped: control", "stopped: limit reached, undecided", "stopped: closed by hand")
+_WINNER = "stopped: winner "
+"""The reasons are the statuses that a closed experiment can have."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,15 +59,21 @@ class Entry:
     winner : int or None
         The arm in whose favour.
     reason : str
-        Why it ended.
+        Why it ended: the status of the closed experiment.
     policy : str
         How arms were chosen, "best_arm" or "uniform".
     control : int
         The control's arm.
     epsilon : float
         By how much the control had to be beaten.
+    max_samples : int or None
+        With how many outcomes it would have ended undecided.
+    reward : dict
+        What was assumed of the rewards, as `RewardModel.to_dict` has it.
     n_samples : tuple of int
-        Outcomes of each arm.
+        Number of outcomes of each arm.
+    totals : tuple of float
+        Sum of the rewards of each arm.
     estimates : tuple of float or None
         Mean reward of each arm; None without outcomes.
     """
@@ -79,7 +90,10 @@ class Entry:
     policy: str
     control: int
     epsilon: float
+    max_samples: int | None
+    reward: dict[str, Any]
     n_samples: tuple[int, ...]
+    totals: tuple[float, ...]
     estimates: tuple[float | None, ...]
 
     def __post_init__(self) -> None:
@@ -94,19 +108,33 @@ class Entry:
                 raise DataError(f"{name} must be a list. Got {shown(values)}.")
             plain = tuple(_plain(name, value, allowed) for value in values)
             object.__setattr__(self, name, plain)
+        object.__setattr__(self, "reward", reward_model(self.reward).to_dict())
         self._check_arms()
+
+    @property
+    def model(self) -> RewardModel:
+        """What was assumed of the rewards."""
+        return reward_model(self.reward)
 
     def _check_arms(self) -> None:
         n_arms = len(self.n_samples)
-        if n_arms < 2 or len(self.estimates) != n_arms:
+        sizes = [len(getattr(self, name)) for name in _OF_EACH_ARM]
+        if n_arms < 2 or sizes != [n_arms] * len(sizes):
             raise DataError(
-                f"n_samples and estimates must have a value for each of at least two arms. Got "
-                f"{n_arms} and {len(self.estimates)}."
+                f"{', '.join(_OF_EACH_ARM)} must have a value for each of at least two arms. Got "
+                f"{sizes} values."
             )
         for name in ("control", "winner"):
             arm = getattr(self, name)
             if arm is not None and arm >= n_arms:
                 raise DataError(f"{name} {arm} does not exist; there are arms 0 to {n_arms - 1}")
+        treatments = (arm for arm in range(n_arms) if arm != self.control)
+        if self.reason not in (*_ENDS, *(f"{_WINNER}{arm}" for arm in treatments)):
+            ends = ", ".join(map(repr, _ENDS))
+            raise DataError(
+                f"reason must be one of {ends} or '{_WINNER}…' with a treatment. "
+                f"Got {shown(self.reason)}."
+            )
         for arm, (n, estimate) in enumerate(zip(self.n_samples, self.estimates, strict=True)):
             if (n == 0) != (estimate is None):
                 raise DataError(f"arm {arm} has {n} outcomes and the estimate {estimate}")
@@ -142,12 +170,12 @@ class Entry:
 
 
 def compared_p_value(p: float, leaders: tuple[int, ...], control: int) -> float:
-    """P^j of seed 001, Procedure 1: `p`, but 1 where the control leads, which is then kept."""
+    """P^j of Yang 2018, Procedure 1: `p`, but 1 where the control leads, which is then kept."""
     return 1.0 if leaders == (control,) else p
 
 
 def read_json(text: str) -> Any:
-    """JSON of a stranger; numbers beyond all measure are refused like any other bad JSON."""
+    """Untrusted JSON; numbers of too many digits are refused like any other bad JSON."""
     return json.loads(text, parse_int=_whole_number)
 
 

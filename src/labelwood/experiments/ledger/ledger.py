@@ -1,10 +1,8 @@
 """The ledger of a sequence of experiments: all that is needed to recompute every decision."""
 
 import json
-import math
 import reprlib
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,51 +11,15 @@ from labelwood.errors import DataError, LabelwoodError
 from labelwood.experiments.decoding import reading
 from labelwood.experiments.ledger.entry import Entry, read_json
 from labelwood.experiments.ledger.table import from_csv, to_csv
+from labelwood.experiments.ledger.verification import (
+    Verification,
+    differences,
+    first_hash,
+    next_hash,
+)
 from labelwood.experiments.online_fdr import OnlineProcedure, online_fdr
 
-FORMAT, VERSION = "labelwood ledger", 1
-
-
-@dataclass(frozen=True)
-class Verification:
-    """What recomputing a ledger found; true when nothing differs.
-
-    Attributes
-    ----------
-    n_entries, n_discoveries : int
-        What the ledger holds.
-    entry : int or None
-        Number of the first entry that differs.
-    field : str or None
-        What differs in it.
-    recorded, expected : object
-        What the ledger says, and what follows from its p-values and parameters.
-    """
-
-    n_entries: int
-    n_discoveries: int
-    entry: int | None = None
-    field: str | None = None
-    recorded: object = None
-    expected: object = None
-
-    def __bool__(self) -> bool:
-        return self.entry is None
-
-    def __str__(self) -> str:
-        if self.entry is None:
-            return (
-                f"{self.n_entries} experiments, {self.n_discoveries} discoveries: every level, "
-                "wealth and decision follows from the p-values"
-            )
-        return (
-            f"entry {self.entry}: {self.field} is recorded as {self.recorded!r}, but "
-            f"{self.expected!r} follows from the p-values"
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {"ok": bool(self), **asdict(self)}
+FORMAT, VERSION = "labelwood ledger", 2  # 2: with the outcomes, and a chain of hashes
 
 
 class Ledger:
@@ -78,12 +40,15 @@ class Ledger:
     --------
     >>> entry = Entry(
     ...     number=1, name="bigger button", level=0.05, wealth_before=None, wealth_after=None,
-    ...     p_value=0.03, discovery=True, winner=1, reason="stopped: winner 1",
-    ...     policy="best_arm", control=0, epsilon=0.0, n_samples=(70, 74), estimates=(0.1, 0.4),
+    ...     p_value=0.03, discovery=True, winner=1, reason="stopped: closed by hand",
+    ...     policy="best_arm", control=0, epsilon=0.0, max_samples=None,
+    ...     reward={"name": "bernoulli"}, n_samples=(70, 75), totals=(7, 30), estimates=(0.1, 0.4),
     ... )
     >>> ledger = Ledger(0.05, "none", entries=[entry])
     >>> print(ledger.verify())
-    1 experiments, 1 discoveries: every level, wealth and decision follows from the p-values
+    1 experiments, 1 discoveries: every level, wealth, decision and hash can be recomputed
+    >>> ledger.head
+    '1:...'
     >>> Ledger.from_csv(ledger.to_csv()).entries == ledger.entries
     True
     """
@@ -98,6 +63,8 @@ class Ledger:
         fresh = online_fdr(procedure, alpha, **(options or {}))
         self.alpha, self.procedure, self.options = fresh.alpha, fresh.name, fresh.options
         self._entries: list[Entry] = []
+        self._hashes: list[str] = []
+        self._head = self._head_of([])
         for entry in entries:
             self.append(entry)
 
@@ -114,36 +81,69 @@ class Ledger:
         """The number of experiments in which the control was rejected."""
         return sum(entry.discovery for entry in self._entries)
 
+    @property
+    def head(self) -> str:
+        """Number of entries and hash of the last one; note it elsewhere to detect any change.
+
+        A ledger that was read has the head that it states.
+        """
+        return self._head
+
     def append(self, entry: Entry) -> None:
-        """Add the next entry."""
+        """Add the next entry, with its hash."""
+        before = self._hashes[-1] if self._hashes else first_hash(self._start_values())
+        self._put(entry, next_hash(before, entry))
+        self._head = self._head_of(self._hashes)
+
+    def _put(self, entry: Entry, hash_: str) -> None:
         if entry.number != len(self) + 1:
             raise DataError(f"number is {entry.number} where {len(self) + 1} comes next")
         self._entries.append(entry)
+        self._hashes.append(hash_)
+
+    def _head_of(self, hashes: list[str]) -> str:
+        last = hashes[-1] if hashes else first_hash(self._start_values())
+        return f"{len(hashes)}:{last}"
 
     def start(self) -> OnlineProcedure:
         """The procedure before the first entry."""
         return online_fdr(self.procedure, self.alpha, **self.options)
 
-    def verify(self) -> Verification:
-        """Recompute all levels, wealths and decisions from the p-values and the parameters.
+    def verify(self, head: str | None = None) -> Verification:
+        """Recompute levels, wealths, decisions and reasons, and the chain of hashes.
 
-        Numbers may differ by one part in 10⁹, as sums are rounded differently elsewhere. Whether
-        the p-values are those of the experiments, and whether there were more entries at the
-        end, cannot be seen from a ledger.
+        Everything is recomputed that follows from the outcomes, the p-values and the parameters;
+        numbers may differ by one part in 10⁹. Of a p-value, which is the smallest of many
+        updates, only a limit follows from the last outcomes. The hashes cover every field, and
+        the stated head their number.
+
+        Parameters
+        ----------
+        head : str, optional
+            The head that was noted elsewhere. With it every change shows, even if somebody has
+            computed the hashes again.
         """
         found = len(self), self.n_discoveries
-        procedure = self.start()
-        for entry in self._entries:
-            for field, expected in _recompute(procedure, entry):
-                recorded = getattr(entry, field)
-                if not _same(recorded, expected):
-                    return Verification(*found, entry.number, field, recorded, expected)
+        for number, field, recorded, follows in differences(self.start(), self._entries):
+            return Verification(*found, number, field, recorded, follows)
+        before = first_hash(self._start_values())
+        expected: list[str] = []
+        for entry, stated in zip(self._entries, self._hashes, strict=True):
+            expected.append(next_hash(expected[-1] if expected else before, entry))
+            if stated != expected[-1]:
+                return Verification(*found, entry.number, "hash", stated, expected[-1])
+        if self._head != self._head_of(expected):
+            return Verification(*found, None, "head", self._head, self._head_of(expected))
+        if head is not None and head != self._head:
+            return Verification(*found, None, "head", self._head, head)
         return Verification(*found)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as in the JSON export."""
-        entries = [entry.to_dict() for entry in self._entries]
-        return {"format": FORMAT, "version": VERSION, **self._head(), "entries": entries}
+        pairs = zip(self._entries, self._hashes, strict=True)
+        entries = [{**entry.to_dict(), "hash": hash_} for entry, hash_ in pairs]
+        values = {**self._start_values(), "head": self._head}
+        return {"format": FORMAT, "version": VERSION, **values, "entries": entries}
 
     @classmethod
     def from_dict(cls, content: object, source: str = "ledger") -> "Ledger":
@@ -179,8 +179,8 @@ class Ledger:
         return cls.from_dict(content, source)
 
     def to_csv(self) -> str:
-        """The ledger as a table; procedure, α and options are repeated in every row."""
-        return to_csv(self._head(), self._entries)
+        """The ledger as a table; procedure, α, options and head are repeated in every row."""
+        return to_csv({**self._start_values(), "head": self._head}, self.to_dict()["entries"])
 
     @classmethod
     def from_csv(cls, text: str, source: str = "ledger") -> "Ledger":
@@ -209,7 +209,7 @@ class Ledger:
         from_text = cls.from_json if text.lstrip()[:1] in ("{", "[") else cls.from_csv
         return from_text(text, str(path))
 
-    def _head(self) -> dict[str, Any]:
+    def _start_values(self) -> dict[str, Any]:
         return {"procedure": self.procedure, "alpha": self.alpha, "options": self.options}
 
     @classmethod
@@ -225,46 +225,21 @@ class Ledger:
             raise DataError(f"{source}: {error}") from None
         for place, values in rows:
             try:
-                ledger.append(Entry.from_dict(values))
+                ledger._put(*_with_hash(values))
             except DataError as error:
                 raise DataError(f"{place}: {error}") from None
+        stated = head.get("head")
+        if not isinstance(stated, str):
+            raise DataError(f"{source}: head must be text. Got {reprlib.repr(stated)}.")
+        ledger._head = stated
         return ledger
 
 
-def _recompute(procedure: OnlineProcedure, entry: Entry) -> Iterator[tuple[str, object]]:
-    """Field by field what must stand in the entry, in the order of the events."""
-    yield "wealth_before", procedure.wealth
-    yield "level", procedure.next_level()
-    discovery = procedure.record(entry.compared_p_value)
-    yield "discovery", discovery
-    yield "wealth_after", procedure.wealth
-    arm = entry.winner
-    fits = arm is not None and arm != entry.control and entry.n_samples[arm] > 0
-    yield "winner", (arm if fits else entry.leaders[0]) if discovery else None
-    yield "reason", _reason(entry)
-
-
-def _reason(entry: Entry) -> str:
-    """The reason of an entry whose decision is right, or what it can be instead.
-
-    A winner has the highest mean and is a discovery. Where the control was found best, no mean
-    is more than ε above its.
-    """
-    if entry.reason.startswith("stopped: winner "):
-        if not entry.discovery:
-            return "an end without a winner"
-        if entry.winner not in entry.leaders:
-            return f"an end without a verdict for arm {entry.winner}"
-        return f"stopped: winner {entry.winner}"
-    base = entry.estimates[entry.control]
-    if entry.reason == "stopped: control" and (
-        base is None or any(one is None or one > base + entry.epsilon for one in entry.estimates)
-    ):
-        return "an end without a verdict for the control"
-    return entry.reason
-
-
-def _same(recorded: object, expected: object) -> bool:
-    if isinstance(recorded, float | int) and isinstance(expected, float):
-        return math.isclose(recorded, expected, rel_tol=1e-9, abs_tol=1e-15)
-    return recorded == expected
+def _with_hash(values: object) -> tuple[Entry, str]:
+    """An entry as it was read, and the hash that stands beside it."""
+    if not isinstance(values, Mapping):
+        raise DataError(f"an entry has named values. Got {reprlib.repr(values)}.")
+    hash_ = values.get("hash")
+    if not isinstance(hash_, str):
+        raise DataError(f"hash must be text. Got {reprlib.repr(hash_)}.")
+    return Entry.from_dict({key: one for key, one in values.items() if key != "hash"}), hash_

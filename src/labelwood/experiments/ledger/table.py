@@ -14,26 +14,27 @@ from labelwood.errors import DataError
 from labelwood.experiments.ledger.entry import Entry, read_json
 
 _LOCK = Lock()
-_HEAD = ("procedure", "alpha", "options")
-_COLUMNS = (*_HEAD, *(field.name for field in fields(Entry)))
-_TEXTS = ("procedure", "name", "reason", "policy")
-_LISTS = ("n_samples", "estimates")
+_HEAD = ("procedure", "alpha", "options", "head")
+_COLUMNS = (*_HEAD, *(field.name for field in fields(Entry)), "hash")
+_TEXTS = ("procedure", "head", "name", "reason", "policy", "hash")
+_LISTS = ("n_samples", "totals", "estimates")
+_JSON = ("options", "reward")
 
 
-def to_csv(head: Mapping[str, Any], entries: Iterable[Entry]) -> str:
-    """The rows of a ledger whose procedure, α and options are `head`."""
+def to_csv(head: Mapping[str, Any], entries: Iterable[Mapping[str, Any]]) -> str:
+    """The rows of a ledger whose procedure, α, options and head are in `head`."""
     text = io.StringIO(newline="")
     # Only what is in the line's end is quoted, and a name may hold a carriage return alone.
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(_COLUMNS)
     for entry in entries:
-        values = {**{name: head[name] for name in _HEAD}, **entry.to_dict()}
+        values = {**{name: head[name] for name in _HEAD}, **entry}
         writer.writerow([_write(name, values[name]) for name in _COLUMNS])
     return text.getvalue()
 
 
 def from_csv(text: str, source: str) -> tuple[dict[str, Any], list[tuple[str, dict[str, Any]]]]:
-    """Procedure, α and options; and for each row its place and its values, unchecked."""
+    """Procedure, α, options and head; and for each row its place and its values, unchecked."""
     with _long_fields(len(text)):
         rows = _rows(text, source)
     if not rows:
@@ -80,7 +81,7 @@ def _write(name: str, value: Any) -> str:
         return str(value)
     if name in _LISTS:
         return ";".join(_number(one) for one in value)
-    return json.dumps(value) if name == "options" else _number(value)
+    return json.dumps(value) if name in _JSON else _number(value)
 
 
 def _number(value: float | bool | None) -> str:

@@ -72,7 +72,7 @@ class Lord(_RecentDiscovery):
 
 
 class Lord15(_RecentDiscovery):
-    """LORD '15 (JM15; seed 001, §4.4): the wealth begins with α, and is α after each discovery.
+    """LORD '15 (JM15; Yang 2018, §4.4): the wealth begins with α, and is α after each discovery.
 
     So the levels are α γ_{j−τ}. Controls the mFDR and the FDR for p-values that are super-uniform
     given the time of the last discovery (Theorem 5, Proposition 3).
@@ -94,7 +94,7 @@ class Lord15(_RecentDiscovery):
 
 
 class Bonferroni(OnlineProcedure):
-    """Levels 6α/(π²j²), whatever was found: the chance of one false discovery ever is below α."""
+    """Levels 6α/(π²j²), whatever was found: P(one false discovery or more, ever) is below α."""
 
     name = "bonferroni"
 

@@ -5,7 +5,7 @@ Every run has a stream of random numbers of its own, so results are the same for
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import joblib
@@ -17,7 +17,13 @@ from labelwood.core.parallel import blocks, parallel
 from labelwood.core.random import RandomState, kernel_states
 from labelwood.core.types import DoubleArray, PointerArray
 from labelwood.errors import DataError
-from labelwood.experiments.best_arm import DELTA, Bernoulli, RewardModel, shown
+from labelwood.experiments.best_arm import (
+    DELTA,
+    RewardLike,
+    RewardModel,
+    as_reward_model,
+    shown,
+)
 
 if TYPE_CHECKING:
     from labelwood.experiments.online_fdr import OnlineProcedure
@@ -42,7 +48,7 @@ class Setting:
     """
 
     max_samples: int
-    reward: RewardModel = field(default_factory=Bernoulli)
+    reward: RewardLike = "bernoulli"
     epsilon: float = 0.0
     policy: str = "best_arm"
     control: int = 0
@@ -51,18 +57,23 @@ class Setting:
     def __post_init__(self) -> None:
         constraints: params.Constraints = {
             "max_samples": params.Integer(low=1, high=MOST_SAMPLES),
-            "reward": params.Instance("RewardModel"),
             "epsilon": params.Real(low=0),
             "policy": params.OneOf("best_arm", "uniform"),
             "control": params.Integer(low=0),
             "batch": params.Integer(low=1, high=MOST_SAMPLES),
         }
         params.check_parameters(self, constraints)
+        object.__setattr__(self, "reward", as_reward_model("Setting", self.reward))
+
+    @property
+    def model(self) -> RewardModel:
+        """What is assumed of the rewards."""
+        return as_reward_model("Setting", self.reward)
 
     def check_means(self, means: ArrayLike) -> DoubleArray:
         """The means of the arms as an array, refused when no reward could have them."""
         values = numbers(means)
-        low, high = self.reward.low, self.reward.high
+        low, high = self.model.low, self.model.high
         if values.ndim != 1 or values.size <= max(self.control, 1):
             least = max(self.control, 1) + 1
             raise DataError(
@@ -76,7 +87,7 @@ class Setting:
         """One run for each of `states`, which move on, at the level in its place."""
         from labelwood.experiments.simulation import _kernels as kernels
 
-        gaussian = math.isinf(self.reward.low)
+        gaussian = math.isinf(self.model.low)
         n = deltas.size
         counts, evidence = np.empty((n, means.size)), np.empty(n)
         outcome = np.empty((n, 2), np.int64)
@@ -90,7 +101,7 @@ class Setting:
             int(self.batch),
             int(self.max_samples),
             kernels.GAUSSIAN if gaussian else kernels.TWO_POINTS,
-            self.reward.for_kernels(),
+            self.model.for_kernels(),
             counts,
             outcome,
             evidence,
@@ -199,7 +210,7 @@ def simulate_sequence(
 ) -> SequenceRuns:
     """Run a sequence of experiments many times, each at the level that its procedure gives.
 
-    Seed 001, Procedure 2: the level of an experiment depends on the decisions on those before
+    Yang 2018, Procedure 2: the level of an experiment depends on the decisions on those before
     it, and both the rule for stopping and the test of the p-value use it.
 
     Parameters
@@ -260,7 +271,7 @@ def _sequence(
             done = Runs(none, none, draw_uniform(states), np.zeros((levels.size, 1), np.int64))
         else:
             done = setting.run(states, means, levels.clip(_SMALLEST_LEVEL, 1 - 1e-9))
-        # A control that leads in the end is not rejected: seed 001, Procedure 1.
+        # A control that leads in the end is not rejected: Yang 2018, Procedure 1.
         tested = np.where(done.leader == setting.control, 1.0, done.p_value)
         rejected = [one.record(float(p)) for one, p in zip(procedures, tested, strict=True)]
         columns.append(

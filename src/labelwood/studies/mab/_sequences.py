@@ -1,4 +1,4 @@
-"""Sequences of experiments as in chapter 4 of seed 001, drawn and run many times."""
+"""Sequences of experiments as in chapter 4 of Yang 2018, drawn and run many times."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from labelwood.experiments.simulation import SequenceRuns, Setting
 
 ALPHA = 0.1
-GAMMA_SCALE = 0.07  # of LORD, as in seed 001, §4.5
+GAMMA_SCALE = 0.07  # of LORD, as in Yang 2018, §4.5
 EFFECTS = 0.4  # the share of experiments in which a treatment is better than the control
 COLUMNS = {
     "rewards": "",

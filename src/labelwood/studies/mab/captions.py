@@ -1,6 +1,6 @@
 """Which caption is the funniest, by adaptive and by uniform sampling.
 
-Figure 4.9 of seed 001, chapter 4: every contest of the New Yorker is an experiment, every
+Figure 4.9 of Yang 2018, chapter 4: every contest of the New Yorker is an experiment, every
 caption an arm. A reward is 1 if a reader finds the caption funny or somewhat funny; rewards are
 drawn with the share of ratings that said so.
 """

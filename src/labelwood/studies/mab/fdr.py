@@ -1,6 +1,6 @@
 """How large a share of the discoveries is false, over many experiments.
 
-Figure 4.10 of seed 001, chapter 4: experiments with an effect are run by Algorithm 1, and where
+Figure 4.10 of Yang 2018, chapter 4: experiments with an effect are run by Algorithm 1, and where
 there is none the p-value is drawn uniformly, which is harder on the procedures than the p-values
 of a bandit, for those are mostly 1.
 """

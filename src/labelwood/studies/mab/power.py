@@ -1,6 +1,6 @@
 """The best of many arms by adaptive and by uniform sampling, with the false discoveries kept low.
 
-Figures 4.7 and 4.8 of seed 001, chapter 4: the best-arm discovery rate (BDR) against the
+Figures 4.7 and 4.8 of Yang 2018, chapter 4: the best-arm discovery rate (BDR) against the
 truncation time, and samples against the number of arms, for MAB-FDR (Algorithm 1 in each
 experiment, LORD over all of them) and AB-FDR (the same with all arms pulled equally often).
 """

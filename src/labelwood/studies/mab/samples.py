@@ -1,6 +1,6 @@
 """How many samples the best arm takes, against what the gaps between the arms say.
 
-Proposition 2 of seed 001, chapter 4: the samples of Algorithm 1 are of the order of a sum over the
+Proposition 2 of Yang 2018, chapter 4: the samples of Algorithm 1 are of the order of a sum over the
 arms, in which each counts by the inverse square of its gap. On logarithmic axes problems of all
 sizes then lie along one line of slope 1. The chapter has no such figure.
 """

@@ -44,7 +44,7 @@ def first_labels(y: object, taxonomy: Taxonomy | None, classes: object) -> Encod
 
 
 def _as_indicator(y: object) -> object:
-    """A dense column of zeros and ones is an indicator of one node, not a class a point."""
+    """A dense column of zeros and ones is an indicator of one node, not a class a sample."""
     if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1 and y.dtype.kind in "biuf":
         return indicator(y)
     return y
@@ -68,7 +68,7 @@ def known_labels(y: object, classes: AnyArray, multilabel: bool) -> CSR:
 def _classes_as_labels(y: object, classes: AnyArray) -> CSR:
     found = encode_labels(y)
     if found.multilabel:
-        raise DataError("The model was begun with one class for each point, not with label sets.")
+        raise DataError("The model was begun with one class for each sample, not with label sets.")
     names = found.classes[found.Y.indices].tolist()
     return lists_to_indicator([[name] for name in names], classes.tolist())
 
@@ -80,7 +80,7 @@ def forest_of(taxonomy: Taxonomy | None, classes: AnyArray, multilabel: bool) ->
     if not multilabel:
         raise DataError(
             "With a taxonomy y must hold label sets (lists of names, or an indicator). "
-            "Got one class for each point."
+            "Got one class for each sample."
         )
     if classes.dtype.kind == "U":
         return taxonomy.align(classes.tolist())
