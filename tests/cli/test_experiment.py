@@ -46,10 +46,14 @@ def test_a_ledger_that_was_left_alone_is_confirmed(ledger, suffix):
     path = ledger.with_suffix(f".{suffix}")
     Ledger.read(ledger).write(path)
     out = run("verify", path)
-    assert f"{path}: lord at 0.1: 2 experiments, 1 discoveries: every level, wealth and" in out
+    assert f"{path}: lord at 0.1: 2 experiments, 1 discoveries: every level, wealth, dec" in out
     found = json.loads(run("verify", path, "--json"))
     assert found["ok"] is True
     assert (found["procedure"], found["alpha"], found["n_entries"]) == ("lord", 0.1, 2)
+    assert f"head {found['head']}" in out
+    assert "head is recorded" not in run("verify", path, "--head", found["head"])
+    out = run("verify", path, "--head", "3:" + 64 * "0", code=1)
+    assert f"the ledger: head is recorded as '{found['head']}', but '3:0" in out
 
 
 def test_a_change_is_named_and_gives_exit_code_1(ledger):
@@ -102,7 +106,7 @@ def test_a_plan_that_meets_its_limit_says_so():
 
 
 def test_a_simulation_is_that_of_python():
-    arguments = ["--means", "0,0.5,1.5", "--reward", "subgaussian", "--sigma", 2, "--runs", 50]
+    arguments = ["--means", "0,0.5,1.5", "--reward", "gaussian", "--sigma", 2, "--runs", 50]
     content = json.loads(run("simulate", *arguments, "--seed", 3, "--json", "--quiet"))
     setting = Setting(100_000, reward=SubGaussian(2.0))
     done = simulate([0, 0.5, 1.5], 0.05, setting, runs=50, random_state=3)
@@ -145,15 +149,15 @@ def test_rewards_of_every_kind_can_be_drawn():
         (["--means", "0.1"], "a mean for each of at least 2 arms is wanted"),
         (["--means", "0,2"], "means must be finite and in"),
         (["--means", "0,1", "--reward", "poisson"], "--reward must be one of bernoulli, bounded"),
-        (["--means", "0,1", "--sigma", 2], "--sigma says nothing about bernoulli rewards"),
-        (["--means", "0,1", "--range", "0,2"], "--range says nothing about bernoulli rewards"),
+        (["--means", "0,1", "--sigma", 2], "--sigma does not apply to bernoulli rewards"),
+        (["--means", "0,1", "--range", "0,2"], "--range does not apply to bernoulli rewards"),
         (
             ["--means", "0,1", "--reward", "bounded"],
             "bounded rewards need --range LOW,HIGH. Got None",
         ),
         (
-            ["--means", "0,1", "--reward", "subgaussian", "--bound", "beta"],
-            "--bound says nothing about subgaussian rewards",
+            ["--means", "0,1", "--reward", "gaussian", "--bound", "beta"],
+            "--bound does not apply to gaussian rewards",
         ),
         (["--means", "0,1", "--policy", "greedy"], "'policy' parameter"),
         (["--means", "0,1", "--epsilon", "nan"], "'epsilon' parameter of Setting"),

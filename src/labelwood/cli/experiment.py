@@ -30,9 +30,9 @@ Level = Annotated[
     typer.Option(callback=_level, help="How often a treatment may be named though none is better."),
 ]
 Reward = Annotated[
-    str, typer.Option(help="bernoulli (0 or 1), bounded (in --range), or subgaussian (--sigma).")
+    str, typer.Option(help="bernoulli (0 or 1), bounded (in --range), or gaussian (--sigma).")
 ]
-Sigma = Annotated[float | None, typer.Option(help="Scale of subgaussian rewards; 1 unless given.")]
+Sigma = Annotated[float | None, typer.Option(help="Scale of gaussian rewards; 1 unless given.")]
 Range = Annotated[
     str | None, typer.Option("--range", metavar="LOW,HIGH", help="Ends of bounded rewards.")
 ]
@@ -176,21 +176,25 @@ def _print_summary(content: dict[str, Any]) -> None:
 @experiment.command()
 def verify(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A ledger, as JSON or CSV.")],
+    head: Annotated[
+        str | None, typer.Option(help="The head that was noted; then every change shows.")
+    ] = None,
     json: options.Json = False,
 ) -> None:
-    """Recompute a ledger from its p-values.
+    """Recompute a ledger, and its chain of hashes.
 
     The exit code is 1 when something differs, and 2 when the file cannot be read.
     """
     from labelwood.experiments.ledger import Ledger
 
     ledger = Ledger.read(file)
-    found = ledger.verify()
+    found = ledger.verify(head)
     if json:
-        head = {"file": str(file), "procedure": ledger.procedure, "alpha": ledger.alpha}
-        options.print_json({**head, **found.to_dict()})
+        values = {"file": str(file), "procedure": ledger.procedure, "alpha": ledger.alpha}
+        options.print_json({**values, "head": ledger.head, **found.to_dict()})
     else:
         typer.echo(f"{file}: {ledger.procedure} at {ledger.alpha:g}: {found}")
+        typer.echo(f"head {ledger.head}")
     if not found:
         raise typer.Exit(1)
 
@@ -231,14 +235,14 @@ def _reward(name: str, sigma: float | None, ends: str | None, bound: str | None)
     used = {
         "bernoulli": ("--bound",),
         "bounded": ("--range", "--bound"),
-        "subgaussian": ("--sigma",),
+        "gaussian": ("--sigma",),
     }
     if name not in used:
         raise ParameterError(f"--reward must be one of {', '.join(used)}. Got {name!r}.")
     for option, value in given.items():
         if value is not None and option not in used[name]:
-            raise ParameterError(f"{option} says nothing about {name} rewards")
-    if name == "subgaussian":
+            raise ParameterError(f"{option} does not apply to {name} rewards")
+    if name == "gaussian":
         return SubGaussian(1.0 if sigma is None else sigma)
     kind = "lil" if bound is None else bound
     if name == "bernoulli":

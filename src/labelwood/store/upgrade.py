@@ -49,6 +49,7 @@ PARAMETERS: dict[str, dict[str, Change]] = {
 ATTRIBUTES: dict[str, dict[str, Change]] = {
     "BudgetedTreeClassifier": {"n_points_": "n_samples_"},
     "OneVsRestSVM": {"n_iter_": "n_passes_"},
+    "HierarchicalRLSClassifier": {"n_iter_": "n_iter_labels_"},
     "PfastXMLClassifier": {"propensities_": "propensity_"},
     "PfastreXMLClassifier": {"propensities_": "propensity_"},
     "Tagger": {"n_points_": "n_samples_"},

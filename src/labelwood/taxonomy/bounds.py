@@ -24,7 +24,7 @@ _MOST_DOUBLINGS = 100
 
 
 def regret_bound(process: Process, t: int) -> Bound:
-    """The regret of the t-th prediction (Cesa-Bianchi, Conconi & Gentile 2004, theorem 1).
+    """The regret of the t-th prediction: Cesa-Bianchi, Conconi & Gentile 2004, theorem 1.
 
     Regret is how much more often the learner of Figure 2 than the true predictor (2) is wrong
     about at least one label, after t − 1 examples. The terms are the sums over the nodes of
@@ -173,7 +173,7 @@ def _below_one_from(terms: Callable[[Process, int], Terms], process: Process) ->
 
 
 def eigenvalue_bound(n: int, n_features: int, eigenvalue: float) -> Bound:
-    """How probably n examples leave a direction out (Cesa-Bianchi, Conconi & Gentile 2004, lemma 1).
+    """How probably n examples leave a direction out: Cesa-Bianchi et al. 2004, lemma 1.
 
     The probability that the smallest eigenvalue of Σ xxᵀ over n instances is below nλ/2 is at
     most 2(n + 1) exp(−nλ²/304), λ being the smallest eigenvalue of E[xxᵀ].
@@ -218,7 +218,7 @@ def eigenvalue_bound(n: int, n_features: int, eigenvalue: float) -> Bound:
 
 
 def bias_bound(eigenvalue: float) -> Bound:
-    """How far the expected margin of a node is from the true one (Cesa-Bianchi, Conconi & Gentile 2004, lemma 2).
+    """How far the expected margin of a node is from the true one: the same paper, lemma 2.
 
     |E[W·x] − u·x| ≤ 2 / (1 + λ̂), one half for the regularization and one for the current
     instance, λ̂ being the smallest eigenvalue of the sum of xxᵀ over the node's examples.
@@ -251,7 +251,7 @@ def bias_bound(eigenvalue: float) -> Bound:
 
 
 def variance_bound(eigenvalue: float) -> Bound:
-    """How much the labels of the examples shake a node's margin (Cesa-Bianchi, Conconi & Gentile 2004, lemma 3).
+    """How much the labels of the examples vary a node's margin: the same paper, lemma 3.
 
     ‖Z‖² ≤ 1 / (2 + λ̂) for W·x = Σ V_k Z_k, with λ̂ as in `bias_bound`. It is at least the
     variance of the margin given the instances, and by Hoeffding's inequality

@@ -1,8 +1,8 @@
 """A data model in which the best predictions are known: labels drawn down a taxonomy.
 
 Cesa-Bianchi, Conconi and Gentile (COLT 2004), §2. Every node i of a taxonomy has a
-vector u_i of length one. An instance x of length one gets a root with probability (1 + u_i·x)/2, and
-a node below with that probability if it got the parent; see `docs/research/taxonomy_bounds.md`.
+vector u_i of length one. An instance x of length one gets a root with probability (1 + u_i·x)/2,
+and a node below with that probability if it got the parent; see `docs/research/taxonomy_bounds.md`.
 """
 
 from collections.abc import Callable

@@ -368,7 +368,7 @@ def test_a_bad_record_is_refused_and_nothing_is_lost(name, stopped):
         ({"policy": "greedy"}, "'policy'"),
         ({"control": 3}, "'control'"),
         ({"control": -1}, "'control'"),
-        ({"reward": "bernoulli"}, "'reward'"),
+        ({"reward": "subgaussian"}, "'reward'"),
         ({"random_state": "x"}, "'random_state'"),
     ],
 )

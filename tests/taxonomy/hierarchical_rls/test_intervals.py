@@ -195,8 +195,7 @@ def test_iterations_of_format_1_are_loaded(tmp_path):
     X, Y = labelled_forest(90, 8)
     model = HierarchicalRLSClassifier(FOREST).fit(X, Y)
     per_label, most = model.n_iter_labels_, model.n_iter_
-    model.n_iter_ = per_label
-    del model.n_iter_labels_
+    del model.n_iter_
     labelwood.save(model, tmp_path / "model")
     loaded = labelwood.load(tmp_path / "model")
     assert (loaded.n_iter_, loaded.n_iter_labels_.tolist()) == (most, per_label.tolist())

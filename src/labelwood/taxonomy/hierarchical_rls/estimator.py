@@ -216,16 +216,14 @@ class HierarchicalRLSClassifier(HierarchicalClassifier):
         super()._check_fitted()
         if "support_counts_" in vars(self):
             return
-        per_label: object = getattr(self, "n_iter_", None)
-        if isinstance(per_label, np.ndarray):  # as model files of format 1 have it
-            self.n_iter_labels_ = per_label
-            self.n_iter_ = int(per_label.max(initial=0))
         wanted: FittedAttributes = {
-            "n_iter_": int,
             "n_iter_labels_": (np.int64, ("labels",)),
             "stop_reason_": str,
         }
         check_fitted_attributes(self, wanted, {"labels": self.classes_.size})
+        if "n_iter_" not in vars(self):  # in model files of format 1
+            self.n_iter_ = int(self.n_iter_labels_.max(initial=0))
+        check_fitted_attributes(self, {"n_iter_": int}, {})
         if "examples_" in vars(self):
             self._check_examples()
 
