@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 LEVEL = 0.1
 N_ARMS, N_SAMPLES = 5, 2_000
-N_RUNS = 10_000  # of an experiment
-N_WALKS, N_LOOKS, LONGEST = 2_000, 100, 100_000  # of one arm
-N_INTERVAL_RUNS, INTERVAL_LOOKS = 300, 30
+N_RUNS = 2_000  # of an experiment
+N_WALKS, N_LOOKS, LONGEST = 1_000, 100, 100_000  # of one arm
+N_INTERVAL_RUNS, INTERVAL_LOOKS = 200, 30
 _QUICK = {"runs": 200, "walks": 40, "interval_runs": 8}
 _FULL = {"runs": N_RUNS, "walks": N_WALKS, "interval_runs": N_INTERVAL_RUNS}
 POLICIES = ("best_arm", "uniform")
