@@ -22,6 +22,7 @@ BENCHMARKS = {
     "hierarchical": partial(compare, "hierarchical"),
     "experiments": partial(compare, "experiments"),
     "hmm": partial(compare, "hmm"),
+    "kernels": partial(compare, "kernels"),
     "scale": scale.run,
 }
 

@@ -16,6 +16,7 @@ LEARNERS = {
     "annotationtree": ("AnnotationTreeClassifier",),
     "auto": ("OneVsRestSVM", "LabelTreeClassifier"),
     "fastxml": ("FastXMLClassifier",),
+    "graph": ("GraphLaplacianClassifier",),
     "hierarchicalperceptron": ("HierarchicalPerceptron",),
     "hierarchicalrls": ("HierarchicalRLSClassifier",),
     "labeltree": ("LabelTreeClassifier",),

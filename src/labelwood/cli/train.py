@@ -33,6 +33,14 @@ def train(
             help="A parameter of the learner, or text.NAME=VALUE of the vectoriser; repeatable.",
         ),
     ] = None,
+    unlabeled: Annotated[
+        Path | None,
+        typer.Option(help="File of unlabelled points, whose labels --learner graph predicts."),
+    ] = None,
+    self_train: Annotated[
+        bool,
+        typer.Option("--self-train", help="Train one-vs-rest on the graph's confident answers."),
+    ] = False,
     jobs: options.Jobs = -1,
     seed: options.Seed = 0,
     json: options.Json = False,
@@ -46,6 +54,13 @@ def train(
 
     check_replaceable(output)
     settings = settings or []
+    if unlabeled is not None or self_train:
+        from labelwood.cli.unlabeled import train_with_unlabeled
+
+        train_with_unlabeled(
+            source, unlabeled, output, learner, settings, self_train, seed, jobs, json, quiet
+        )
+        return
     along_taxonomy = learner == "auto" and source.taxonomy is not None
     if along_taxonomy:
         learner = "hierarchicalrls"

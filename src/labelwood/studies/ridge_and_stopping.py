@@ -20,7 +20,7 @@ def rows(part: str, options: Options) -> Iterator[Row]:
     from labelwood.kernels.ridge.leave_one_out import alpha_grid, loo_errors_of_kernel
     from labelwood.kernels.ridge.representations import eigenpairs
     from labelwood.kernels.samples import Targets
-    from labelwood.studies import _boosting as lab
+    from labelwood.studies.boosting import _simulation as lab
 
     loss = lab.make_loss("squared")
     sizes = (30, 60) if options.quick else SIZES

@@ -9,7 +9,6 @@ from labelwood.studies._study import Options, Study
 N = 100
 STEPS = 20_000
 STEP = 0.75
-BOUND = 6.0  # of −y f for the exponential loss, which no step of this path meets
 
 
 def rows(part: str, options: Options) -> Iterator[Row]:
@@ -17,19 +16,20 @@ def rows(part: str, options: Options) -> Iterator[Row]:
     import numpy as np
 
     from labelwood.kernels.boosting.losses import Loss
-    from labelwood.studies import _boosting as lab
+    from labelwood.studies.boosting import _simulation as lab
 
     n_steps = 50 if options.quick else STEPS
     x = lab.design(N, False, options.seed)
     # The minimizer of the exponential loss is half the log-odds.
     log_odds = (2.0 if part == "exponential" else 1.0) * lab.target(x)
     rng = np.random.default_rng(options.seed)
-    y = np.where(rng.random(N) < 1 / (1 + np.exp(-log_odds)), 1.0, -1.0)[:, None]
+    p = 1 / (1 + np.exp(-log_odds))
+    y = np.where(rng.random((N, lab.TRIALS_OF_A_RESPONSE)) < p[:, None], 1.0, -1.0)
     loss = Loss(part)
     a, f = np.zeros((N, 1)), np.zeros((N, 1))
     errors = np.empty(n_steps)
     for t in range(n_steps):
-        a = a - (STEP / N) * loss.gradient(y, f)
+        a = a - (STEP / N) * loss.gradient(y, f).mean(axis=1, keepdims=True)
         f = lab.sobolev_product(x, a)
         errors[t] = np.square(f[:, 0] - lab.target(x)).mean()
     shown = np.unique(np.round(np.geomspace(1, n_steps, 40)).astype(int))
@@ -67,6 +67,6 @@ STUDY = Study(
     notes=(
         "n = 100 equidistant samples, kernel 1 + min(x, x'), step 0.75, one path each; f* = "
         "|x − ½| − ¼ is the log-odds for the logistic loss and half of them for the exponential "
-        "one.",
+        "one. Each response is five Bernoulli trials, whose losses are averaged.",
     ),
 )

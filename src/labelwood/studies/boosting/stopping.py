@@ -23,7 +23,7 @@ def rows(part: str, options: Options) -> Iterator[Row]:
     """Each rule at each size, then its slope over all sizes."""
     import numpy as np
 
-    from labelwood.studies import _boosting as lab
+    from labelwood.studies.boosting import _simulation as lab
 
     loss_name, random = PARTS[part]
     loss = lab.make_loss(loss_name)

@@ -16,7 +16,7 @@ def rows(part: str, options: Options) -> Iterator[Row]:
     """Errors of both estimates at (7n)^0.67, at their own theory times and at their best."""
     import numpy as np
 
-    from labelwood.studies import _boosting as lab
+    from labelwood.studies.boosting import _simulation as lab
 
     loss = lab.make_loss(PARTS[part])
     sizes = (30, 60) if options.quick else SIZES

@@ -1,0 +1,138 @@
+"""`labelwood train few.jsonl --unlabeled many.jsonl --learner graph`: label the second file."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from labelwood.cli import options
+from labelwood.cli.source import Source
+from labelwood.errors import DataError, ParameterError
+
+if TYPE_CHECKING:
+    from labelwood.core.types import CSR
+    from labelwood.data.dataset import Dataset
+
+
+def train_with_unlabeled(
+    source: Source,
+    unlabeled: Path | None,
+    output: Path,
+    learner: str,
+    settings: Sequence[str],
+    self_training: bool,
+    seed: int,
+    jobs: int,
+    json: bool,
+    quiet: bool,
+) -> None:
+    """Fit the graph on both files, write the labels of the second beside the model, and save."""
+    from labelwood.cli.learners import make_learners, make_vectorizer
+    from labelwood.core.io import writing
+    from labelwood.store.models import save
+    from labelwood.tagger import Tagger
+
+    if learner != "graph":
+        raise ParameterError(f"--unlabeled and --self-train are for --learner graph, not {learner}")
+    if unlabeled is None:
+        raise ParameterError("--self-train needs the unlabeled samples: --unlabeled FILE")
+    estimator = next(iter(make_learners(learner, settings, seed=seed, jobs=jobs).values()))
+    tagger = Tagger(estimator, make_vectorizer(settings))
+    with options.remarks(quiet):
+        few = source.read()
+        many = replace(source, data=str(unlabeled), taxonomy=None).read()
+        both = join_unlabeled(few, many)
+        start = time.perf_counter()
+        tagger.fit(both)
+        graph = tagger.estimator_
+        n_unanswered = int((graph.unanswered_ >= len(few)).sum())
+        n_taken = None
+        if self_training:
+            n_taken = _self_train(tagger, both, len(few), seed, jobs)
+            decided = _scores_of_decided(tagger, both, len(few))
+        else:
+            decided = graph.transduction_.multiply(graph.transduced_labels()).tocsr()[len(few) :]
+        seconds = time.perf_counter() - start
+        save(tagger, output)
+    predictions = output.with_name(f"{output.name}.predictions.jsonl")
+    with writing(predictions) as file:
+        file.writelines(_lines(many, decided, tagger.label_names_))
+    figures = {
+        "model": str(output),
+        "predictions": str(predictions),
+        "learner": type(tagger.estimator_).__name__,
+        "seconds": round(seconds, 3),
+        "labeled": len(few),
+        "unlabeled": len(many),
+        "without an answer": n_unanswered,
+        **({} if n_taken is None else {"self-trained on": n_taken}),
+    }
+    if json:
+        options.print_json(figures)
+        return
+    typer.echo(
+        f"{len(few):,} labeled and {len(many):,} unlabeled samples; "
+        f"{n_unanswered:,} of the latter are connected with no labeled one and have no answer"
+    )
+    if n_taken is not None:
+        typer.echo(f"one-vs-rest trained on {n_taken:,} confident answers as well")
+    typer.echo(f"trained in {seconds:.1f} s; model in {output}, labels in {predictions}")
+
+
+def join_unlabeled(few: "Dataset", many: "Dataset") -> "Dataset":
+    """Both as one data set, in which the rows of the second have no labels."""
+    import scipy.sparse as sp
+
+    from labelwood.data.dataset import Dataset
+
+    if (few.X is None) != (many.X is None):
+        raise DataError("Both files must hold texts, or both features.")
+    X = None
+    if few.X is not None and many.X is not None:
+        if few.X.shape[1] != many.X.shape[1]:
+            raise DataError(
+                f"The labeled samples have {few.X.shape[1]} features and the unlabeled ones "
+                f"{many.X.shape[1]}."
+            )
+        X = sp.csr_array(sp.vstack([few.X, many.X], format="csr"))
+    empty = sp.csr_array((len(many), few.n_labels), dtype="float32")
+    texts = None if few.texts is None else [*few.texts, *(many.texts or ())]
+    return Dataset(
+        X,
+        sp.csr_array(sp.vstack([few.Y, empty], format="csr")),
+        label_names=few.label_names,
+        feature_names=few.feature_names,
+        texts=texts if X is None else None,
+        description=few.description,
+    )
+
+
+def _self_train(tagger: Any, both: "Dataset", n: int, seed: int, jobs: int) -> int:
+    """Put one-vs-rest in the place of the graph; how many confident answers taught it."""
+    from labelwood.kernels.graph.self_training import self_train
+    from labelwood.linear.onevsrest.estimator import OneVsRestSVM
+
+    X = tagger.features(both)
+    learner = OneVsRestSVM(random_state=seed, n_jobs=jobs)
+    trained = self_train(tagger.estimator_, X[:n], both.Y[:n], X[n:], learner=learner)
+    tagger.estimator_ = trained.model
+    return int(trained.rows.size)
+
+
+def _scores_of_decided(tagger: Any, both: "Dataset", n: int) -> "CSR":
+    X = tagger.features(both)[n:]
+    scores: CSR = tagger.estimator_._score(X, above=0.0)
+    return scores
+
+
+def _lines(many: "Dataset", scores: "CSR", names: Any) -> Any:
+    """One JSON line for each unlabeled sample: its id and the labels decided for, best first."""
+    from labelwood.cli.predict import jsonl_lines
+    from labelwood.core.topk import TopK
+
+    widest = max(int((scores.indptr[1:] - scores.indptr[:-1]).max(initial=1)), 1)
+    top = TopK.from_csr(scores, widest, names)
+    return (line.encode() for line in jsonl_lines(many, top))

@@ -1,0 +1,1 @@
+"""Early stopping of kernel boosting (Yang 2018, chapter 3)."""
