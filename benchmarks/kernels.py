@@ -8,8 +8,8 @@ from pathlib import Path
 from benchmarks.harness import SHARED_DATA, THREADS, DataMissingError, Figures, best_of
 
 CLAIM = (
-    "neighbors of 45,000 EURLEX57K documents 5 times faster than scikit-learn's brute force; 50,000 "
-    "nodes × 10 neighbors, 100 labels in 20 s; a9a in 60 s with at most 15.0 % error"
+    "neighbors of 45,000 EURLEX57K documents 5 times faster than scikit-learn's brute force; "
+    "50,000 nodes × 10 neighbors, 100 labels in 20 s; a9a in 60 s with at most 15.0 % error"
 )
 _N_NEIGHBORS = 10
 _A9A = ("a9a.train.svm.xz", "a9a.test.svm.xz")

@@ -141,8 +141,8 @@ STUDY = Study(
     notes=(
         "steps: of stopping='theory' with σ = 0.65 and norm 1, from the eigenvalues of the Nyström "
         "approximation, whose missing trace is spread evenly over the rest; at least, at most: by "
-        "the bounds on the eigenvalues. ratio: to the time from all eigenvalues (of a9a the hundred "
-        "largest, by Lanczos, and the trace, which bound it from both sides).",
+        "the bounds on the eigenvalues. ratio: to the time from all eigenvalues (of a9a the "
+        "hundred largest, by Lanczos, and the trace, which bound it from both sides).",
         "error: on held-out rows of squared loss, averaged, with Nyström features stopped at that "
         "time, or at the exact one. a9a: 10,000 rows; madelon: standardized columns, 2,080 rows; "
         "Gaussian kernel with the default γ.",
