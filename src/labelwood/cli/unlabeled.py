@@ -45,6 +45,8 @@ def train_with_unlabeled(
         few = source.read()
         many = replace(source, data=str(unlabeled), taxonomy=None).read()
         both = join_unlabeled(few, many)
+        if both.X is None and estimator.metric == "auto":
+            estimator.set_params(metric="cosine")  # few short texts can look like a table
         start = time.perf_counter()
         tagger.fit(both)
         graph = tagger.estimator_
