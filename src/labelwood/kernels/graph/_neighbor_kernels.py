@@ -7,8 +7,8 @@ from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import AnyArray, FloatArray, IndexArray, PointerArray
 
 # Finishing a row costs about as much as this many postings, which are read in order, and a
-# comparison of all bounds about as much as this many postings for each row. Tuned on the
-# training documents of EURLEX57K and Reuters.
+# comparison of all bounds about as much as this many postings for each row. Set for the
+# training documents of EURLEX57K.
 _POSTINGS_PER_ROW = 300
 _POSTINGS_PER_BOUND = 2
 

@@ -85,8 +85,8 @@ class GraphLaplacianClassifier(LabelEstimator):
     ['low', 'high']
     """
 
-    # α, decay, the square of the cosine, the number of neighbors and the threshold were chosen on
-    # the unlabeled training documents of Reuters and RCV1, with 2 and 5 % of the labels.
+    # Decay, the square of the cosine, the number of neighbors (10 or 20) and the threshold were
+    # chosen on the unlabeled training documents of Reuters and RCV1, with 2 and 5 % of the labels.
     _constraints: ClassVar[Constraints] = {
         "metric": OneOf("auto", "cosine", "euclidean", "precomputed"),
         "n_neighbors": Integer(low=1),

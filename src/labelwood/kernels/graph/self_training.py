@@ -12,7 +12,7 @@ from labelwood.errors import DataError
 from labelwood.kernels.graph.estimator import GraphLaplacianClassifier
 from labelwood.linear.onevsrest.estimator import OneVsRestSVM
 
-# Chosen on unlabeled training documents of Reuters, with 5 % of the labels.
+# A round number well above the threshold of a decision; it was not tuned.
 CONFIDENCE = 0.7
 
 
