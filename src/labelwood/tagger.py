@@ -27,6 +27,7 @@ from labelwood.data.text import TextVectorizer
 from labelwood.errors import DataError, LabelwoodWarning, ParameterError
 from labelwood.metrics.evaluate import Evaluation, evaluate
 from labelwood.metrics.propensity import propensity
+from labelwood.trees.rules.label_rules import LabelRules, RuleEffect, check_history
 
 _UNKNOWN_SHARE = 0.5
 """Data of which less than this share of the named features is known to the model are refused."""
@@ -67,6 +68,8 @@ class Tagger(FittedEstimator):
         `evaluate` then closes the truth in the same way.
     data_hash_ : str
         SHA-256 of the training features (or texts) and labels.
+    rules_history_ : list of str
+        Every version of a person's rules (`set_rules`), the latest last.
 
     Examples
     --------
@@ -113,6 +116,7 @@ class Tagger(FittedEstimator):
         self.taxonomy_ = dataset.taxonomy
         self.closed_labels_ = _learns_closed_labels(self.estimator_, dataset)
         self.data_hash_ = _content_hash(dataset)
+        self.rules_history_: list[str] = []
         return self
 
     def _chosen_estimator(self, X: CSR, Y: CSR) -> tuple[Any, dict[str, Any] | None]:
@@ -140,6 +144,59 @@ class Tagger(FittedEstimator):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LabelwoodWarning)
             return np.diff(self.features(data).indptr) == 0
+
+    @property
+    def rules(self) -> LabelRules:
+        """A person's rules for labels, applied after the estimator; see `set_rules`."""
+        check_is_fitted(self, "estimator_")
+        history: list[str] = getattr(self, "rules_history_", [])
+        return LabelRules.from_text(history[-1]) if history else LabelRules()
+
+    def set_rules(self, text: str) -> Self:
+        """Take rules such as ``always earn if dividend & -loss``, in place of those there are.
+
+        See `labelwood.trees.rules.label_rules` for what rules can be. Earlier versions stay in
+        `rules_history_`.
+        """
+        check_is_fitted(self, "estimator_")
+        rules = LabelRules.from_text(text)
+        rules.check(self.label_names_, self.feature_names_)
+        self.rules_history_ = [*getattr(self, "rules_history_", []), str(rules)]
+        return self
+
+    def rule_effects(self, data: Dataset | Sequence[str]) -> list[list[RuleEffect]]:
+        """The labels that rules add to what the estimator decides, or remove from it."""
+        X = self.features(data)
+        decided = sp.csr_array(self.estimator_.predict(X))
+        return self.rules.decide(decided, X, self.label_names_, self.feature_names_)[1]
+
+    def _decide(self, X: CSR) -> CSR:
+        """Label sets of the estimator, after the rules."""
+        decided = sp.csr_array(self.estimator_.predict(X))
+        rules = self.rules
+        if not len(rules):
+            return decided
+        return rules.decide(decided, X, self.label_names_, self.feature_names_)[0]
+
+    def _rank(self, X: CSR, k: int, proba: bool = False) -> TopK:
+        """The best labels of the estimator, after the rules."""
+        rules = self.rules
+        if not len(rules):
+            return self._learner_topk(X, k, proba)
+        top = self._learner_topk(X, k + rules.n_removable, proba)
+        k = min(k, self.label_names_.size)
+        return rules.rank(top, k, X, self.label_names_, self.feature_names_, proba=proba)[0]
+
+    def _learner_topk(self, X: CSR, k: int, proba: bool) -> TopK:
+        """The best labels of the estimator; by their frequencies where nothing is known."""
+        top = self.estimator_.predict_topk(X, k, proba=proba)
+        labels, scores = top.labels, top.scores
+        unknown = np.diff(X.indptr) == 0
+        if proba and self.vectorizer_ is not None and unknown.any():
+            prior = self.label_counts_ / self.n_samples_
+            best = np.argsort(-prior, kind="stable")[: top.k]
+            labels[unknown], scores[unknown] = best, prior[best]
+        return TopK(labels, scores, self.label_names_)
 
     def features(self, data: Dataset | Sequence[str]) -> CSR:
         """Features as the estimator was trained on, from texts or from a data set."""
@@ -172,19 +229,11 @@ class Tagger(FittedEstimator):
         training, as nothing else is known about it.
         """
         X = self.features(data)
-        top = self.estimator_.predict_topk(X, k, proba=proba)
-        labels, scores = top.labels, top.scores
-        unknown = np.diff(X.indptr) == 0
-        if proba and self.vectorizer_ is not None and unknown.any():
-            prior = self.label_counts_ / self.n_samples_
-            best = np.argsort(-prior, kind="stable")[: top.k]
-            labels[unknown], scores[unknown] = best, prior[best]
-        return TopK(labels, scores, self.label_names_)
+        return self._rank(X, k, proba)
 
     def predict(self, data: Dataset | Sequence[str]) -> list[list[str]]:
-        """The names of the labels that the estimator decides for."""
-        X = self.features(data)
-        Y = sp.csr_array(self.estimator_.predict(X))
+        """The names of the labels that the estimator decides for, after the rules."""
+        Y = self._decide(self.features(data))
         return [self.label_names_[row].tolist() for row in np.split(Y.indices, Y.indptr[1:-1])]
 
     def evaluate(self, dataset: Dataset, **options: Any) -> Evaluation:
@@ -204,15 +253,20 @@ class Tagger(FittedEstimator):
         options.setdefault("propensity", propensity(counts, n_samples=self.n_samples_))
         taxonomy = dataset.taxonomy if self.taxonomy_ is None else self.taxonomy_
         if taxonomy is not None:
+<<<<<<< HEAD
             forest = taxonomy.align(names, unknown="root")
             options.setdefault("taxonomy", forest)
             if self._trained_on_closed_labels():
                 truth = _closed_truth(truth, forest)
         decided = sp.csr_array(self.estimator_.predict(X))
+=======
+            options.setdefault("taxonomy", taxonomy.align(names, unknown="root"))
+        decided = self._decide(X)
+>>>>>>> 9cac8c1 (A person's rules on top of any tagger: applied after the learner, accounted for, kept in versions; labelwood rules)
         decided.resize(truth.shape)
         return evaluate(
             truth,
-            self.estimator_.predict_topk(X, min(k, self.label_names_.size)),
+            self._rank(X, min(k, self.label_names_.size)),
             labels=decided,
             label_names=names,
             **options,
@@ -238,9 +292,13 @@ class Tagger(FittedEstimator):
         for name, kind in (("vectorizer_", TextVectorizer), ("taxonomy_", Taxonomy)):
             if not isinstance(getattr(self, name), (kind, type(None))):
                 raise DataError(f"{name} must be a {kind.__name__} or None")
+<<<<<<< HEAD
         if not isinstance(vars(self).get("closed_labels_", False), bool):
             raise DataError("closed_labels_ must be True or False")
         self.choice_  # noqa: B018 - it refuses a record that is none
+=======
+        check_history(getattr(self, "rules_history_", []))
+>>>>>>> 9cac8c1 (A person's rules on top of any tagger: applied after the learner, accounted for, kept in versions; labelwood rules)
         names = self.feature_names_
         if names is not None and len(names) != self.estimator_.n_features_in_:
             raise DataError("feature_names_ must name each feature")

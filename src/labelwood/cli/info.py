@@ -52,6 +52,9 @@ def _model_info(path: Path) -> dict[str, Any]:
         content["text parameters"] = model.vectorizer_.get_params()
     if hasattr(estimator, "stop_reason_"):
         content["stopped by"] = estimator.stop_reason_
+    if isinstance(model, Tagger) and len(model.rules):
+        content["rules version"] = len(model.rules_history_)
+        content["rules"] = str(model.rules).splitlines()
     content["megabytes"] = round(sum(file.stat().st_size for file in path.iterdir()) / 2**20, 2)
     manifest = description["manifest"]
     content["data sha256"] = manifest.get("data_sha256")

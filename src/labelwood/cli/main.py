@@ -15,6 +15,7 @@ from labelwood.cli.experiment import experiment
 from labelwood.cli.info import info
 from labelwood.cli.interrupt import remember_interrupts
 from labelwood.cli.predict import predict
+from labelwood.cli.rules import rules
 from labelwood.cli.source import in_options
 from labelwood.cli.study import study
 from labelwood.cli.train import train
@@ -37,6 +38,7 @@ app.command()(convert)
 app.command()(study)
 app.add_typer(experiment)
 app.command()(watch)
+app.add_typer(rules)
 app.command()(demo)
 
 

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +16,7 @@ from labelwood.errors import ModelError
 if TYPE_CHECKING:
     from labelwood.core.topk import TopK
     from labelwood.data.dataset import Dataset
+    from labelwood.trees.rules.label_rules import RuleEffect
 
 
 @with_source
@@ -46,7 +48,8 @@ def predict(
             raise ModelError(f"{model} gives no probabilities; train with --set calibrate=true")
         dataset = source.read()
         top = tagger.predict_topk(dataset, k, proba=proba)
-    lines = jsonl_lines(dataset, top, "probability" if proba else "score")
+        effects = tagger.rule_effects(dataset) if len(tagger.rules) else None
+    lines = jsonl_lines(dataset, top, "probability" if proba else "score", effects)
     if output is None:
         sys.stdout.writelines(lines)
     else:
@@ -54,12 +57,23 @@ def predict(
             file.writelines(line.encode() for line in lines)
 
 
-def jsonl_lines(dataset: "Dataset", top: "TopK", what: str = "score") -> Iterator[str]:
-    """One line a point: its id (or its number, from 0), its labels and their scores."""
+def jsonl_lines(
+    dataset: "Dataset",
+    top: "TopK",
+    what: str = "score",
+    effects: "list[list[RuleEffect]] | None" = None,
+) -> Iterator[str]:
+    """One line a point: its id (or its number, from 0), its labels and their scores.
+
+    A label that a person's rule has added or removed is named with the rule.
+    """
     for row, names in enumerate(top.names()):
         scored = [
             {"label": name, what: round(float(score), 6)}
             for name, score in zip(names, top.scores[row], strict=False)
         ]
         point = row if dataset.ids is None else dataset.ids[row]
-        yield json.dumps({"id": point, "labels": scored}, ensure_ascii=False) + "\n"
+        line = {"id": point, "labels": scored}
+        if effects is not None and effects[row]:
+            line["rules"] = [asdict(one) for one in effects[row]]
+        yield json.dumps(line, ensure_ascii=False) + "\n"
