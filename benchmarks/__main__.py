@@ -22,6 +22,7 @@ BENCHMARKS = {
     "hierarchical": partial(compare, "hierarchical"),
     "experiments": partial(compare, "experiments"),
     "hmm": partial(compare, "hmm"),
+    "rules": partial(compare, "rules"),
     "scale": scale.run,
 }
 

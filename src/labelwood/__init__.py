@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 _HOME = {
     "AnnotationTreeClassifier": "labelwood.trees.coding.annotation",
     "BestArmExperiment": "labelwood.experiments.best_arm.experiment",
+    "BoostedStumps": "labelwood.trees.rules.boosted_stumps",
     "BudgetedClassifier": "labelwood.linear.budgeted.estimator",
     "BudgetedTreeClassifier": "labelwood.trees.budgeted.estimator",
     "Dataset": "labelwood.data.dataset",
@@ -120,6 +121,7 @@ if TYPE_CHECKING:
     from labelwood.trees.fastxml.pfastrexml import PfastreXMLClassifier as PfastreXMLClassifier
     from labelwood.trees.fastxml.pfastrexml import PfastXMLClassifier as PfastXMLClassifier
     from labelwood.trees.labeltree.estimator import LabelTreeClassifier as LabelTreeClassifier
+    from labelwood.trees.rules.boosted_stumps import BoostedStumps as BoostedStumps
     from labelwood.trees.rules.estimator import RuleTreeClassifier as RuleTreeClassifier
     from labelwood.trees.rules.regressor import RuleTreeRegressor as RuleTreeRegressor
     from labelwood.trees.rules.rule_set import RuleSet as RuleSet

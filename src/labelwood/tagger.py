@@ -253,16 +253,11 @@ class Tagger(FittedEstimator):
         options.setdefault("propensity", propensity(counts, n_samples=self.n_samples_))
         taxonomy = dataset.taxonomy if self.taxonomy_ is None else self.taxonomy_
         if taxonomy is not None:
-<<<<<<< HEAD
             forest = taxonomy.align(names, unknown="root")
             options.setdefault("taxonomy", forest)
             if self._trained_on_closed_labels():
                 truth = _closed_truth(truth, forest)
-        decided = sp.csr_array(self.estimator_.predict(X))
-=======
-            options.setdefault("taxonomy", taxonomy.align(names, unknown="root"))
         decided = self._decide(X)
->>>>>>> 9cac8c1 (A person's rules on top of any tagger: applied after the learner, accounted for, kept in versions; labelwood rules)
         decided.resize(truth.shape)
         return evaluate(
             truth,
@@ -292,13 +287,10 @@ class Tagger(FittedEstimator):
         for name, kind in (("vectorizer_", TextVectorizer), ("taxonomy_", Taxonomy)):
             if not isinstance(getattr(self, name), (kind, type(None))):
                 raise DataError(f"{name} must be a {kind.__name__} or None")
-<<<<<<< HEAD
         if not isinstance(vars(self).get("closed_labels_", False), bool):
             raise DataError("closed_labels_ must be True or False")
         self.choice_  # noqa: B018 - it refuses a record that is none
-=======
         check_history(getattr(self, "rules_history_", []))
->>>>>>> 9cac8c1 (A person's rules on top of any tagger: applied after the learner, accounted for, kept in versions; labelwood rules)
         names = self.feature_names_
         if names is not None and len(names) != self.estimator_.n_features_in_:
             raise DataError("feature_names_ must name each feature")

@@ -353,6 +353,12 @@ class BudgetedTreeClassifier(BudgetedEstimator):
 
         return rules(self, feature_names, digits)
 
+    def to_json(self, feature_names: object = None, *, digits: int = 17) -> str:
+        """The trees as JSON: each node has a condition, `then` and `else`."""
+        from labelwood.trees.budgeted.export import to_json
+
+        return to_json(self, feature_names, digits)
+
     def plot(self, ax: object = None, feature_names: object = None, *, tree: int = 0) -> Any:
         """Draw one tree with matplotlib and return the axes.
 

@@ -1,7 +1,6 @@
 """Trees of budgeted decisions for people: indented text, rules, a drawing."""
 
-import importlib
-from collections.abc import Iterator
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,13 +9,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from labelwood.core.params import Integer, check_parameter
 from labelwood.core.types import AnyArray
-from labelwood.errors import DataError, MissingExtraError, ParameterError
+from labelwood.errors import DataError
+from labelwood.trees import readable
 
 if TYPE_CHECKING:
     from labelwood.trees.budgeted.estimator import BudgetedTreeClassifier
 
 _DIGITS = 3
-_BOX = {"boxstyle": "round", "facecolor": "white", "edgecolor": "0.6"}
 
 
 @dataclass(frozen=True)
@@ -139,21 +138,31 @@ class _Reader:
     def reliability(self, leaf: int) -> tuple[str, str]:
         return f"{self.model.n_samples_[leaf]} samples", f"{self.error(leaf):.1%} wrong"
 
-    def nodes(self, tree: int) -> range:
-        ends = np.append(self.model.roots_, self.model.right_.size)
-        return range(int(ends[tree]), int(ends[tree + 1]))
+    def roots(self) -> list[int]:
+        """The first node of each tree."""
+        return list(self.model.roots_.tolist())
 
-    def paths(self, tree: int) -> Iterator[tuple[int, tuple[str, ...]]]:
-        """Every leaf with the decisions that lead to it."""
-        stack: list[tuple[int, tuple[str, ...]]] = [(int(self.model.roots_[tree]), ())]
-        while stack:
-            node, path = stack.pop()
-            if self.is_leaf(node):
-                yield node, path
-            else:
-                positive, negative = self.decision(node).conditions()
-                stack.append((int(self.model.right_[node]), (*path, negative)))
-                stack.append((node + 1, (*path, positive)))
+    def title(self, tree: int) -> str:
+        """What a tree decides, where there are several."""
+        classes = self.model.classes_
+        return f"tree of {classes[tree]}" if classes.size > 2 else ""
+
+    def test(self, node: int) -> readable.Test | None:
+        """The decision of a node, its positive branch first."""
+        if self.is_leaf(node):
+            return None
+        decision = self.decision(node)
+        positive, negative = decision.conditions()
+        branches = (
+            readable.Branch(positive, node + 1),
+            readable.Branch(negative, int(self.model.right_[node])),
+        )
+        signs = (decision.positive, decision.negative)
+        return readable.Test(branches, tuple(decision.terms), signs)
+
+    def leaf(self, node: int) -> tuple[str, ...]:
+        """The class of a leaf and how reliable it is."""
+        return (self.label(node), *self.reliability(node))
 
 
 def export_text(
@@ -162,23 +171,14 @@ def export_text(
     """The trees as indented text: a decision, its positive branch, its negative one."""
     check_parameter("export_text", "max_features", max_features, Integer(low=1))
     check_parameter("export_text", "digits", digits, Integer(low=1, high=17))
-    reader = _Reader(model, feature_names, max_features, digits)
-    lines = []
-    for tree, root in enumerate(model.roots_.tolist()):
-        if model.classes_.size > 2:
-            lines.append(f"tree of {model.classes_[tree]}")
-        stack: list[tuple[int, str]] = [(root, "")]
-        while stack:
-            node, prefix = stack.pop()
-            indent = "|   " * int(model.depths_[node])
-            if reader.is_leaf(node):
-                samples, wrong = reader.reliability(node)
-                lines.append(f"{prefix}{indent}{reader.label(node)} ({samples}, {wrong})")
-                continue
-            lines.append(f"{prefix}{indent}if {reader.decision(node).conditions()[0]}")
-            otherwise = f"{indent}else\n"
-            stack += [(int(model.right_[node]), otherwise), (node + 1, "")]
-    return "\n".join(lines) + "\n"
+    return readable.text(_Reader(model, feature_names, max_features, digits))
+
+
+def to_json(model: "BudgetedTreeClassifier", feature_names: object, digits: int) -> str:
+    """The trees as JSON: a node has a condition, `then` and `else`."""
+    check_parameter("to_json", "digits", digits, Integer(low=1, high=17))
+    content = readable.as_dict(_Reader(model, feature_names, None, digits))
+    return json.dumps(content, ensure_ascii=False, indent=2)
 
 
 def rules(model: "BudgetedTreeClassifier", feature_names: object, digits: int) -> list[Rule]:
@@ -188,39 +188,13 @@ def rules(model: "BudgetedTreeClassifier", feature_names: object, digits: int) -
     return [
         Rule(path, reader.label(leaf), int(model.n_samples_[leaf]), reader.error(leaf), tree, leaf)
         for tree in range(model.roots_.size)
-        for leaf, path in reader.paths(tree)
+        for path, leaf in readable.paths(reader, tree)
     ]
 
 
 def plot(model: "BudgetedTreeClassifier", ax: Any, feature_names: object, tree: int) -> Any:
     """Draw a tree: leaves side by side, every decision above the middle of its branches."""
-    reader = _Reader(model, feature_names, 3, _DIGITS)
-    if not 0 <= tree < model.roots_.size:
-        raise ParameterError(f"tree must be in 0…{model.roots_.size - 1}. Got {tree!r}.")
-    nodes = reader.nodes(tree)
-    leaves = [node for node in nodes if reader.is_leaf(node)]
-    depth = int(model.depths_[nodes.start : nodes.stop].max())
-    if ax is None:
-        ax = _new_axes(len(leaves), depth + 1)
-    x = {leaf: float(place) for place, leaf in enumerate(leaves)}
-    for node in reversed(nodes):  # children come after their parent
-        y = -float(model.depths_[node])
-        if reader.is_leaf(node):
-            text = "\n".join([reader.label(node), *reader.reliability(node)])
-        else:
-            decision = reader.decision(node)
-            text = "\n".join(decision.terms)
-            children = (node + 1, int(model.right_[node]))
-            x[node] = (x[children[0]] + x[children[1]]) / 2
-            for child, side in zip(children, decision[1:], strict=True):
-                ax.plot([x[node], x[child]], [y, y - 1], color="0.6", zorder=1)
-                ax.text((x[node] + x[child]) / 2, y - 0.5, side, ha="center", color="0.4")
-        # A dollar in a name is no mathematics.
-        ax.text(x[node], y, text, ha="center", va="center", bbox=_BOX, zorder=2, parse_math=False)
-    ax.set_xlim(-0.6, len(leaves) - 0.4)
-    ax.set_ylim(-depth - 0.5, 0.5)
-    ax.set_axis_off()
-    return ax
+    return readable.plot(_Reader(model, feature_names, 3, _DIGITS), ax, tree)
 
 
 def _threshold(weights: AnyArray, intercepts: AnyArray) -> float:
@@ -243,15 +217,6 @@ def _number(value: float, digits: int) -> str:
     """
     size = abs(value)
     return f"{size:,.0f}" if 10**digits - 0.5 <= size < 1e15 else f"{size:.{digits}g}"
-
-
-def _new_axes(n_leaves: int, n_levels: int) -> Any:
-    try:
-        figure = importlib.import_module("matplotlib.figure")
-    except ImportError:
-        raise MissingExtraError("The plot of a tree", "report") from None
-    size = max(6.0, 1.4 * n_leaves), max(4.0, 1.4 * n_levels)
-    return figure.Figure(size, layout="constrained").add_subplot()
 
 
 def _names(model: "BudgetedTreeClassifier", feature_names: object) -> AnyArray | None:

@@ -114,8 +114,12 @@ def beyond(
 def keep_best(
     best: DoubleArray, score: float, segment: Segment, threshold: float, missing_left: bool
 ) -> None:
-    """Write a split into the record if it is better than what is there."""
-    if score > best[SCORE]:
+    """Write a split into the record if it is better than what is there.
+
+    Sums in another order differ by rounding: what is equal to a relative 10⁻¹² is a tie, and the
+    first split stays.
+    """
+    if score > best[SCORE] + 1e-12 * abs(score):
         best[SCORE] = score
         best[FEATURE] = segment.feature
         best[THRESHOLD] = 0.0 if segment.kind == PRESENCE else threshold

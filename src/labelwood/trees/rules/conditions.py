@@ -1,5 +1,6 @@
 """Conditions on one feature, rules of several conditions, and what follows from what."""
 
+import json
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -154,8 +155,9 @@ def _set_implies(a: Condition, b: Condition) -> bool:
 def quoted(name: str) -> str:
     """A name as it stands in a rule: in quotes where it would be read as something else."""
     plain = _BARE_NAME.fullmatch(name) and not _NUMBER.fullmatch(name) and name not in KEYWORDS
-    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
-    return name if plain else f'"{escaped}"'
+    # Some signs beyond ASCII would end the line.
+    one_line = len(f"_{name}_".splitlines()) == 1
+    return name if plain else json.dumps(name, ensure_ascii=not one_line)
 
 
 def number_text(value: float) -> str:

@@ -43,7 +43,7 @@ def _tells_classes(estimator: object) -> bool:
     return not getattr(estimator, "multilabel_", False)
 
 
-def _as_csr(dense: DoubleArray, above: float | None) -> CSR:
+def scores_as_csr(dense: DoubleArray, above: float | None) -> CSR:
     """Scores above a limit, or all of them, as CSR."""
     kept = np.ones(dense.shape, dtype=bool) if above is None else dense > above
     rows, columns = np.nonzero(kept)
@@ -245,13 +245,13 @@ class RuleTreeClassifier(RuleTreeMixin, LabelEstimator):
 
     def _score(self, X: CSR, above: float | None = None) -> CSR:
         """The share of each label in the leaf of each sample; with `above`, only those greater."""
-        parts = [_as_csr(self._probabilities_of(X[rows]), above) for rows in self._blocks(X)]
+        parts = [scores_as_csr(self._probabilities_of(X[rows]), above) for rows in self._blocks(X)]
         return sp.csr_array(sp.vstack(parts, format="csr"))
 
     def _score_topk(self, X: CSR, k: int) -> TopK:
         """The labels of the largest shares, found block by block: no (n, n_labels) array."""
         parts = [
-            TopK.from_csr(_as_csr(self._probabilities_of(X[rows]), None), k)
+            TopK.from_csr(scores_as_csr(self._probabilities_of(X[rows]), None), k)
             for rows in self._blocks(X)
         ]
         labels = np.concatenate([part.labels for part in parts])

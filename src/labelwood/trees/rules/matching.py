@@ -55,7 +55,8 @@ def class_of_label(labels: Sequence[str], classes: AnyArray) -> PointerArray:
     place = {name: i for i, name in enumerate(names)}
     bases = {label.removeprefix("~") for label in labels}
     if len(names) == 2:
-        if len(bases) == 1 and not bases & set(names) and not set(labels) & set(names):
+        numbers = classes.dtype.kind in "biuf"
+        if numbers and len(bases) == 1 and not bases & set(names):
             base = next(iter(bases))
             place = {f"~{base}": 0, base: 1}
         else:

@@ -14,6 +14,7 @@ label      = ["~"] name                              ~earn: not earn
 name       = word | '"' any text '"'                 quotes for what is no word
 """
 
+import json
 import math
 import re
 from typing import NamedTuple, NoReturn
@@ -47,6 +48,14 @@ class Token(NamedTuple):
     column: int
 
 
+def _unescaped(text: str) -> str:
+    """The text between quotes, with escapes as in JSON."""
+    try:
+        return str(json.loads(f'"{text}"'))
+    except ValueError:
+        return text
+
+
 class _Line:
     """The tokens of one line, read from left to right."""
 
@@ -62,7 +71,7 @@ class _Line:
             if kind not in ("space", "comment"):
                 content = found[kind]
                 if kind == "quoted":
-                    kind, content = "name", re.sub(r"\\(.)", r"\1", content)
+                    kind, content = "name", _unescaped(content)
                 self.tokens.append(Token(kind, content, place + 1))
             place = found.end()
         self.end = Token("end", "the end of the line", len(text) + 1)

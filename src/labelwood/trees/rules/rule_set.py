@@ -137,7 +137,8 @@ class RuleSet(ClassEstimator):
         names = [str(one) for one in self.classes_.tolist()]
         used = {rule.label for rule in rules}
         base = {one.removeprefix("~") for one in used}
-        if len(names) == 2 and len(base) == 1 and not used & set(names):
+        numbers = self.classes_.dtype.kind in "biuf"
+        if numbers and len(names) == 2 and len(base) == 1 and not base & set(names):
             name = base.pop()
             return [f"~{name}", name]
         return names

@@ -1,0 +1,38 @@
+"""Counts of samples that satisfy two tests at once, by bit sets."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelwood.core.kernel import kernel
+from labelwood.core.types import PointerArray
+
+
+@kernel
+def _popcount(word: np.uint64) -> int:
+    """The number of set bits of a word, by adding up neighboring fields in parallel."""
+    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    word = (word & np.uint64(0x3333333333333333)) + (
+        (word >> np.uint64(2)) & np.uint64(0x3333333333333333)
+    )
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return int((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@kernel
+def pair_counts(
+    tests: NDArray[np.uint64], target: NDArray[np.uint64]
+) -> tuple[PointerArray, PointerArray]:
+    """For every pair of tests the samples that satisfy both, and those of them with target 1."""
+    m, n_words = tests.shape
+    counts = np.zeros((m, m), dtype=np.int64)
+    positives = np.zeros((m, m), dtype=np.int64)
+    for i in range(m):
+        for j in range(i, m):
+            n, t = 0, 0
+            for k in range(n_words):
+                both = tests[i, k] & tests[j, k]
+                n += _popcount(both)
+                t += _popcount(both & target[k])
+            counts[i, j] = counts[j, i] = n
+            positives[i, j] = positives[j, i] = t
+    return counts, positives

@@ -1,0 +1,43 @@
+"""The bound of rule trees: its terms by hand, and that it holds in simulation."""
+
+import numpy as np
+import pytest
+
+from labelwood import RuleTreeClassifier
+from labelwood.errors import DataError
+from labelwood.trees.bounds.rule_trees import depth_complexity, rule_tree_bound, rule_tree_terms
+
+
+def test_the_terms_by_hand():
+    terms = rule_tree_terms(1000, 30, 2, 3, 50, 3, 0.1)
+    assert terms["training error"] == 0.03
+    assert terms["thresholds"] == pytest.approx(np.sqrt(2 * 2 * np.log(1001) / 1000))
+    # 5 splits and 6 leaves: 11 bits of shape, 5 of kinds, features and labels.
+    choices = 16 * np.log(2) + 5 * np.log(50) + 6 * np.log(3)
+    expected = np.sqrt((choices + np.log(10)) / 2000)
+    assert terms["choices and confidence"] == pytest.approx(expected)
+
+
+def test_complexity_grows_with_depth_and_falls_with_samples():
+    assert depth_complexity(4, 400) == 0.2
+    assert depth_complexity(8, 400) == 2 * depth_complexity(4, 400)
+
+
+def test_the_bound_holds_on_fresh_samples():
+    rng = np.random.default_rng(0)
+    failures = 0
+    for _ in range(30):
+        X = rng.integers(0, 2, (2_400, 30))
+        y = (X[:, 0] | X[:, 1]) ^ (rng.random(2_400) < 0.1)
+        model = RuleTreeClassifier(presence_features="all", max_leaves=8).fit(X[:400], y[:400])
+        bound = rule_tree_bound(model, X[:400], y[:400], delta=0.1)
+        failures += (model.predict(X[400:]) != y[400:]).mean() > bound.value
+    assert failures == 0
+    assert not bound.vacuous
+
+
+def test_label_sets_and_categories_are_refused():
+    X = np.array([[0, 1], [1, 0], [1, 1], [0, 0]])
+    model = RuleTreeClassifier().fit(X, [["a"], ["b"], ["a", "b"], []])
+    with pytest.raises(DataError, match="needs a model of classes"):
+        rule_tree_bound(model, X, [0, 1, 1, 0])
