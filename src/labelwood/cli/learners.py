@@ -24,6 +24,7 @@ LEARNERS = {
     "pfastxml": ("PfastXMLClassifier",),
     "popularity": ("PopularityClassifier",),
     "powersettree": ("PowersetTreeClassifier",),
+    "ruletree": ("RuleTreeClassifier",),
 }
 
 

@@ -128,10 +128,14 @@ def _scores(
     model: Any, train: "Dataset", test: "Dataset", columns: "AnyArray"
 ) -> tuple["AnyArray", list[int] | None, float]:
     """Scores of the test samples for some topics, the leaves of each tree, seconds of training."""
+    import warnings
+
     import numpy as np
     import scipy.sparse as sp
     from sklearn.base import clone
     from sklearn.tree import DecisionTreeClassifier
+
+    from labelwood.errors import LabelwoodWarning
 
     assert train.X is not None
     assert test.X is not None
@@ -147,8 +151,10 @@ def _scores(
         scores = [tree.predict_proba(X_test)[:, -1] for tree in trees]
         return np.column_stack(scores), [int(tree.get_n_leaves()) for tree in trees], seconds
     few = train.select(range(min(200, len(train))))
-    model.fit(few.X, few.Y[:, columns])  # compiles kernels
-    _, seconds = timed(lambda: model.fit(train.X, Y))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LabelwoodWarning)  # topics without a sample
+        model.fit(few.X, few.Y[:, columns])  # compiles kernels
+        _, seconds = timed(lambda: model.fit(train.X, Y))
     found = model.decision_function(test.X)
     dense = np.full(found.shape, found.data.min(initial=0.0) - 1.0)
     rows = np.repeat(np.arange(found.shape[0]), np.diff(found.indptr))

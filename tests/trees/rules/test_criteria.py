@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+import labelwood
 from labelwood import RuleTreeClassifier
-from labelwood.errors import ParameterError
+from labelwood.errors import ModelError, ParameterError
 from labelwood.trees.rules.criteria import check_purity, log_loss, squared, zero_one
 from trees.rules.trees import table
 
@@ -66,3 +67,12 @@ def test_another_purity_grows_another_tree():
     best = min(loss(cut, j) for j in range(5) for cut in np.unique(X[:, j])[:-1])
     trees = root._trees()
     assert trees.losses[1:].sum() == pytest.approx(best)
+
+
+def test_a_model_of_a_users_purity_is_saved_under_another_name_of_it(tmp_path):
+    X, y = table()
+    model = RuleTreeClassifier(criterion=lambda p: p * (1 - p), max_leaves=4).fit(X, y)
+    with pytest.raises(ModelError, match="criterion is a function, which cannot be saved"):
+        labelwood.save(model, tmp_path / "model")
+    labelwood.save(model.set_params(criterion="gini"), tmp_path / "model")
+    assert labelwood.load(tmp_path / "model").predict(X).tolist() == model.predict(X).tolist()

@@ -5,6 +5,7 @@ import numpy as np
 from labelwood.core.kernel import exact_kernel
 from labelwood.core.types import DoubleArray, PointerArray
 from labelwood.trees.rules._entry_kernels import Entries
+from labelwood.trees.rules._many_output_kernels import Targets, add_row
 from labelwood.trees.rules._split_kernels import (
     CATEGORICAL,
     PRESENCE,
@@ -12,8 +13,6 @@ from labelwood.trees.rules._split_kernels import (
     SCORE,
     WHOLE_NODE,
     KindArray,
-    Targets,
-    add_row,
     beyond,
     keep_best,
     next_segment,

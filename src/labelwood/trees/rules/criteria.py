@@ -49,6 +49,23 @@ def zero_one(p: DoubleArray) -> DoubleArray:
     return 0.5 - np.abs(p - 0.5)
 
 
+class CriterionName:
+    """Constraint of a criterion: a name, or a function that `check_purity` looks at in `fit`."""
+
+    names = ("gini", "squared", "log_loss")
+
+    def accepts(self, value: object) -> bool:
+        """Whether `value` is one of the names or a function."""
+        return callable(value) or (isinstance(value, str) and value in self.names)
+
+    def parse(self, text: str) -> object:
+        """`text` itself."""
+        return text
+
+    def __str__(self) -> str:
+        return f"one of {', '.join(map(repr, self.names))}, or a function of the share p"
+
+
 LOSSES: dict[str, Purity] = {"zero_one": zero_one, "squared": squared, "log_loss": log_loss}
 """The loss L′ by which trees are pruned, as a function of p."""
 

@@ -10,13 +10,14 @@ from sklearn.utils.metaestimators import available_if
 
 from labelwood.core.contract import FittedAttributes
 from labelwood.core.estimator import LabelEstimator
-from labelwood.core.params import Boolean, Constraints, OneOf, check_parameter
+from labelwood.core.params import Boolean, Constraints, OneOf
 from labelwood.core.random import RandomState
 from labelwood.core.sparse import make_csr, row_blocks
 from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, AnyArray, DoubleArray, PointerArray
 from labelwood.errors import DataError
 from labelwood.trees.rules.arrays import RuleTrees
+from labelwood.trees.rules.criteria import CriterionName
 from labelwood.trees.rules.features import (
     check_weights,
     fill_missing,
@@ -35,7 +36,6 @@ from labelwood.trees.rules.readout import SplitReader
 from labelwood.trees.rules.rule_set import RuleSet, rules_of_tree
 from labelwood.trees.rules.view import TREE_ATTRIBUTES, TREE_CONSTRAINTS, RuleTreeMixin
 
-_CRITERIA = ("gini", "squared", "log_loss")
 _ROWS_AT_ONCE = 1_024
 
 
@@ -142,6 +142,7 @@ class RuleTreeClassifier(RuleTreeMixin, LabelEstimator):
 
     _constraints: ClassVar[Constraints] = {
         **TREE_CONSTRAINTS,
+        "criterion": CriterionName(),
         "pruning_loss": OneOf("zero_one", "squared", "log_loss"),
         "shared_tree": Boolean(),
     }
@@ -191,8 +192,6 @@ class RuleTreeClassifier(RuleTreeMixin, LabelEstimator):
 
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Grow and prune the tree, or the trees of all labels."""
-        if not callable(self.criterion):
-            check_parameter(type(self).__name__, "criterion", self.criterion, OneOf(*_CRITERIA))
         matrix, Y = self._begin_fit(X, y)
         weights = check_weights(sample_weight, matrix)
         table = make_table(self, matrix, weights)

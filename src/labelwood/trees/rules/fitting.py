@@ -12,7 +12,8 @@ from labelwood.core.settings import settings_of
 from labelwood.core.types import CSR, AnyArray, DoubleArray, FloatArray, PointerArray
 from labelwood.errors import ParameterError
 from labelwood.trees.rules._entry_kernels import BoolArray, Entries
-from labelwood.trees.rules._split_kernels import KindArray, Targets
+from labelwood.trees.rules._many_output_kernels import Targets
+from labelwood.trees.rules._split_kernels import KindArray
 from labelwood.trees.rules.arrays import RuleTrees, flatten, join
 from labelwood.trees.rules.features import (
     category_counts,

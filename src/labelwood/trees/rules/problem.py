@@ -9,12 +9,12 @@ import numpy as np
 from labelwood.core.types import AnyArray, DoubleArray, IndexArray
 from labelwood.trees.rules import criteria
 from labelwood.trees.rules._entry_kernels import BoolArray, Entries, select_rows
+from labelwood.trees.rules._many_output_kernels import Targets
 from labelwood.trees.rules._split_kernels import (
     LOG_CLASSES,
     LOG_LABELS,
     SQUARED,
     KindArray,
-    Targets,
 )
 
 Score = Callable[[DoubleArray, DoubleArray], DoubleArray]

@@ -8,6 +8,7 @@ from labelwood.core.types import AnyArray, DoubleArray, IndexArray, PointerArray
 from labelwood.trees.rules import _split_kernels as kernels
 from labelwood.trees.rules._entry_kernels import Entries
 from labelwood.trees.rules._enumeration_kernels import all_splits, category_sums
+from labelwood.trees.rules._many_output_kernels import best_split_of_many
 from labelwood.trees.rules.problem import Problem
 
 _NO_MASK = np.empty(0, dtype=np.uint32)
@@ -94,7 +95,7 @@ def _best_numeric(
             problem.zero_one,
             problem.ones,
         )
-    return kernels.best_split_of_many(
+    return best_split_of_many(
         entries,
         start,
         end,
