@@ -42,6 +42,7 @@ app.command()(study)
 app.add_typer(experiment)
 app.add_typer(rules)
 app.command()(watch)
+app.add_typer(rules)
 app.command()(demo)
 app.command(name="warm-up")(warm_up)
 
