@@ -7,7 +7,7 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks import defaults, fastxml, growth, scale, taggers
+from benchmarks import defaults, fastxml, growth, scale, taggers, text
 from benchmarks.harness import ROOT, THREADS, compare
 
 COMPARISONS = {
@@ -23,6 +23,7 @@ BENCHMARKS = {
     "experiments": partial(compare, "experiments"),
     "hmm": partial(compare, "hmm"),
     "scale": scale.run,
+    "text": text.run,
 }
 
 

@@ -237,6 +237,28 @@ def monitor_timeline(axes: Any) -> None:
     axes.set_title("Baseline learnt from 200 steps, shift of 1 σ from 600 to 750")
 
 
+def text_features(axes: Any) -> None:
+    """What feature sets gain over words, and the time that they take."""
+    rows = json.loads((FOLDER / "text_features.json").read_text())
+    words = {row["data"]: row for row in rows if row["features"] == "words"}
+    markers = {"words+pairs": "s", "words+chars": "o", "words+pairs+chars": "D", "chars": "^"}
+    colors = dict(zip(words, ("C0", "C1", "C2", "C3", "C4", "C5"), strict=False))
+    for row in rows:
+        if row["features"] not in markers:
+            continue
+        base = words[row["data"]]
+        cost = (row["text s"] + row["learner s"]) / (base["text s"] + base["learner s"])
+        gain = row["P@1"] - base["P@1"]
+        axes.plot(cost, gain, markers[row["features"]], color=colors[row["data"]], markersize=7)
+    for features, marker in markers.items():
+        axes.plot([], [], marker, color=GRAY, label=features)
+    for data, color in colors.items():
+        axes.plot([], [], "-", color=color, linewidth=3, label=data)
+    axes.axhline(0, color=GRAY, linewidth=0.8)
+    axes.set(xscale="log", xlabel="time of text and learner, words = 1", ylabel="gain in P@1")
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+
+
 FIGURES: dict[str, tuple[Callable[[Any], None], tuple[float, float]]] = {
     "label_frequencies": (label_frequencies, (6.5, 3.6)),
     "reliability": (reliability, (6.5, 4.2)),
@@ -250,6 +272,7 @@ FIGURES: dict[str, tuple[Callable[[Any], None], tuple[float, float]]] = {
     "monitor_timeline": (monitor_timeline, (7.5, 3.2)),
     "accuracy_time": (accuracy_time, (6.5, 4.2)),
     "growth": (growth, (6.5, 3.8)),
+    "text_features": (text_features, (8.0, 3.8)),
 }
 
 

@@ -1,6 +1,7 @@
 """A learner with all that goes with it: vectorizer, label names, training counts."""
 
 import hashlib
+import time
 import warnings
 from collections.abc import Sequence
 from typing import Any, Self
@@ -44,7 +45,7 @@ class Tagger(FittedEstimator):
         one-vs-rest where it is affordable, else a label tree. A tuple of an `OneVsRestSVM` and
         a `LabelTreeClassifier` is such a choice between two with parameters of your own.
     vectorizer : TextVectorizer or None
-        Used when the data are texts; None means the default one.
+        Used when the data are texts; None means `default_vectorizer()`.
 
     Attributes
     ----------
@@ -55,7 +56,8 @@ class Tagger(FittedEstimator):
         the estimator was given.
     label_names_ : array of str
     feature_names_ : array of str or None
-        Names of the features, where the data set had them.
+        Names of the features, where the data set had them; those of texts are with the
+        vectorizer.
     label_counts_ : array
         Training samples of each label, from which propensities are estimated.
     n_samples_ : int
@@ -90,6 +92,7 @@ class Tagger(FittedEstimator):
                 f"fit takes a Dataset. Got {type(dataset).__name__}; "
                 "Dataset.from_lists(texts, labels) makes one."
             )
+        start = time.perf_counter()
         if dataset.Y.nnz == 0:
             raise DataError(
                 f"No sample of {dataset.description or 'the data set'} has a label; "
@@ -97,14 +100,16 @@ class Tagger(FittedEstimator):
             )
         self.vectorizer_: TextVectorizer | None = None
         if dataset.X is None:
-            vectorizer = TextVectorizer() if self.vectorizer is None else self.vectorizer
+            vectorizer = default_vectorizer() if self.vectorizer is None else self.vectorizer
             self.vectorizer_ = clone(vectorizer)
-            X = self.vectorizer_.fit_transform(dataset.texts or ())
-            names = self.vectorizer_.get_feature_names_out()
+            X = self.vectorizer_.fit_transform(dataset.texts or (), dataset.Y)
+            names = None  # the vectorizer has them, in less space
         else:
             X, names = dataset.X, dataset.feature_names
+        vectorized = time.perf_counter()
         estimator, self.auto_ = self._chosen_estimator(X, dataset.Y)
         self.estimator_ = estimator.fit(X, dataset.Y)
+        self._seconds = {"text": vectorized - start, "learner": time.perf_counter() - vectorized}
         self.feature_names_ = None if names is None else np.asarray(names, dtype=np.str_)
         self.label_names_ = np.asarray(_label_names(dataset), dtype=np.str_)
         counts = np.bincount(dataset.Y.indices, minlength=dataset.n_labels)
@@ -140,6 +145,11 @@ class Tagger(FittedEstimator):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LabelwoodWarning)
             return np.diff(self.features(data).indptr) == 0
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Seconds that the last `fit` took for the texts and for the learner; not stored."""
+        return dict(vars(self).get("_seconds", {}))
 
     def features(self, data: Dataset | Sequence[str]) -> CSR:
         """Features as the estimator was trained on, from texts or from a data set."""
@@ -272,6 +282,17 @@ class Tagger(FittedEstimator):
         matched = make_csr(Y.indptr, place[Y.indices], Y.data, (len(dataset), len(names)))
         matched.sort_indices()
         return matched, names, unseen
+
+
+def default_vectorizer(**options: Any) -> TextVectorizer:
+    """The vectorizer of `Tagger` and of `labelwood train`: its feature set is found by trial.
+
+    Examples
+    --------
+    >>> default_vectorizer(n_jobs=2)
+    TextVectorizer(features='auto', n_jobs=2, random_state=0)
+    """
+    return TextVectorizer(**{"features": "auto", "random_state": 0, **options})
 
 
 def _candidates(given: str | tuple[Any, ...]) -> dict[str, Any]:

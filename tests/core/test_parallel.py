@@ -6,7 +6,7 @@ import pytest
 from labelwood import show_progress
 from labelwood.core import progress as progress_module
 from labelwood.core.memory import available_memory, require_memory
-from labelwood.core.parallel import blocks, parallel
+from labelwood.core.parallel import blocks, parallel, parallel_stream
 from labelwood.core.progress import progress
 
 
@@ -64,3 +64,19 @@ def test_work_that_cannot_fit_is_refused_with_a_remedy():
         require_memory(2**60, "the fit", "use fewer labels")
     require_memory(1, "the fit", "nothing")
     assert available_memory() > 0
+
+
+def test_a_stream_is_read_a_few_items_ahead_and_answered_in_order():
+    read = []
+
+    def items():
+        for i in range(40):
+            read.append(i)
+            yield i
+
+    results = parallel_stream(lambda i: 2 * i, items(), n_jobs=2)
+    assert [next(results) for _ in range(3)] == [0, 2, 4]
+    assert len(read) <= 8
+    assert list(results) == list(range(6, 80, 2))
+    assert list(parallel_stream(abs, iter([]))) == []
+    assert list(parallel_stream(abs, iter([-1]), n_jobs=2)) == [1]

@@ -33,6 +33,7 @@ def demo(
 ) -> None:
     """Build a corpus of Python docstrings, train, evaluate, and tag three unseen documents."""
     from labelwood import OneVsRestSVM, Tagger
+    from labelwood.cli.learners import make_vectorizer
     from labelwood.data.corpora.pydocs import pydocs
     from labelwood.data.load import load_dataset, save_dataset
     from labelwood.data.splits import split
@@ -45,7 +46,9 @@ def demo(
             save_dataset(part, output / name)
         # From the files, so that `labelwood train` on them gives the same model.
         train, test = (load_dataset(output / name) for name in ("train.jsonl", "test.jsonl"))
-        tagger = Tagger(OneVsRestSVM(random_state=seed, n_jobs=jobs))
+        tagger = Tagger(
+            OneVsRestSVM(random_state=seed, n_jobs=jobs), make_vectorizer([], seed=seed, jobs=jobs)
+        )
         start = time.perf_counter()
         tagger.fit(train)
         seconds = time.perf_counter() - start

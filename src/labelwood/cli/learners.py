@@ -27,11 +27,13 @@ LEARNERS = {
 }
 
 
-def make_vectorizer(settings: Sequence[str]) -> Any:
-    """The vectoriser; of the settings it takes those that begin with `text.`."""
-    labelwood = importlib.import_module("labelwood")
+def make_vectorizer(settings: Sequence[str], *, seed: int = 0, jobs: int | None = None) -> Any:
+    """The vectorizer; of the settings it takes those that begin with `text.`."""
+    from labelwood.tagger import default_vectorizer
+
     own = [name.removeprefix("text.") for name in settings if name.startswith("text.")]
-    return _make(labelwood.TextVectorizer, own, {})
+    default = default_vectorizer(random_state=seed, n_jobs=jobs)
+    return _make(type(default), own, default.get_params())
 
 
 def make_learners(learner: str, settings: Sequence[str], *, seed: int, jobs: int) -> dict[str, Any]:

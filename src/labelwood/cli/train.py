@@ -51,9 +51,11 @@ def train(
         learner = "hierarchicalrls"
     learners = make_learners(learner, settings, seed=seed, jobs=jobs)
     only = next(iter(learners.values())) if len(learners) == 1 else tuple(learners.values())
-    tagger = Tagger(only, make_vectorizer(settings))
+    tagger = Tagger(only, make_vectorizer(settings, seed=seed, jobs=jobs))
     with options.remarks(quiet):
+        start = time.perf_counter()
         dataset = source.read()
+        read = time.perf_counter() - start
         if not json:
             typer.echo(repr(dataset))
             if along_taxonomy:
@@ -63,6 +65,7 @@ def train(
         start = time.perf_counter()
         tagger.fit(dataset)
         seconds = time.perf_counter() - start
+        parts = {"read": read, **tagger.seconds}
         stop_if_interrupted()
         save(tagger, output)
     size = sum(file.stat().st_size for file in output.iterdir())
@@ -76,6 +79,7 @@ def train(
                 "learner": name,
                 "bytes": size,
                 "seconds": round(seconds, 3),
+                "parts": {part: round(value, 3) for part, value in parts.items()},
                 "points": len(dataset),
                 "labels": dataset.n_labels,
                 **({"expected": expected} if expected else {}),
@@ -84,4 +88,8 @@ def train(
     else:
         if tagger.choice_ is not None:
             typer.echo(str(tagger.choice_))
+        if tagger.vectorizer_ is not None and tagger.vectorizer_.trials_:
+            typer.echo(tagger.vectorizer_.trial_table())
+        times = ", ".join(f"{part} {value:.1f} s" for part, value in parts.items())
         typer.echo(f"{name} trained in {seconds:.1f} s; {size / 2**20:.1f} MB in {output}")
+        typer.echo(f"time: {times}")

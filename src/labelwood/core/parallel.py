@@ -1,7 +1,7 @@
 """Independent pieces of work over threads, in order, whatever the number of threads."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import TypeVar
 
 import joblib
@@ -52,13 +52,15 @@ def parallel_stream(
     [1, 2]
     """
     items = iter(items)
+    head = list(islice(items, 2))
+    if len(head) < 2:  # one text to transform should not wait for a thread
+        yield from map(function, head)
+        return
+    items = chain(head, items)
     run = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
     # In batches, as joblib would read on while results pile up that nobody has taken yet.
     while batch := list(islice(items, 4 * joblib.effective_n_jobs(n_jobs))):
-        if len(batch) == 1:
-            yield function(batch[0])
-        else:
-            yield from run(joblib.delayed(function)(item) for item in batch)
+        yield from run(joblib.delayed(function)(item) for item in batch)
 
 
 def blocks(n: int, size: int) -> list[range]:

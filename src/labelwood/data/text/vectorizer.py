@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import TransformerMixin
+from sklearn.base import TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from labelwood.core.contract import FittedEstimator
@@ -24,6 +24,7 @@ from labelwood.core.params import (
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import CSR, AnyArray, FloatArray, PointerArray
 from labelwood.data.text._table_kernels import Bytes
+from labelwood.data.text.auto import choose_features, trial_table
 from labelwood.data.text.blocks import (
     FEATURE_SETS,
     Block,
@@ -33,13 +34,14 @@ from labelwood.data.text.blocks import (
 )
 from labelwood.data.text.documents import segments
 from labelwood.data.text.fitting import fit_blocks
-from labelwood.data.text.transforming import transform_rows
+from labelwood.data.text.transforming import locate_terms, transform_rows
 from labelwood.data.text.vocabulary import Terms, check_terms, index_blocks, terms_of_strings
 from labelwood.data.text.weighting import as_matrix
-from labelwood.errors import DataError, LabelwoodWarning
+from labelwood.errors import DataError, LabelwoodWarning, ParameterError
 
 
-class TextVectorizer(TransformerMixin, FittedEstimator):
+# There is no output but a sparse matrix, which the wrapper for data frames only delays.
+class TextVectorizer(TransformerMixin, FittedEstimator, auto_wrap_output_keys=None):
     """Turn texts into sparse TF-IDF vectors of length one.
 
     Words are two or more letters, digits or underscores in a row, lower-cased; with the default
@@ -111,7 +113,8 @@ class TextVectorizer(TransformerMixin, FittedEstimator):
     idf_ : float32 array
         The weight of each column.
     trials_ : list of dict
-        What ``"auto"`` tried: feature set, held-out precision, cost, and whether it was taken.
+        What ``"auto"`` tried: feature set, held-out precision, non-zeros a text, and whether it
+        was taken; `trial_table` prints it.
 
     Examples
     --------
@@ -219,14 +222,14 @@ class TextVectorizer(TransformerMixin, FittedEstimator):
         """Learn the vocabulary and its weights, and turn the same texts into vectors."""
         check_parameters(self, self._constraints)
         if self.min_chars > self.max_chars:
-            raise DataError(
+            raise ParameterError(
                 f"min_chars={self.min_chars} is above max_chars={self.max_chars}; swap them."
             )
         Y = None if y is None else encode_labels(y).Y
         features = self.features
         trials: list[dict[str, Any]] = []
         if features == "auto":
-            raise NotImplementedError
+            features, trials = choose_features(self._trial_matrix, texts, Y, self.random_state)
         blocks = make_blocks(self, features)
         fitted, rows = fit_blocks(self, blocks, features, texts, Y)
         self.features_, self.trials_ = features, trials
@@ -236,7 +239,8 @@ class TextVectorizer(TransformerMixin, FittedEstimator):
 
     def transform(self, texts: Iterable[Any]) -> CSR:
         """The vectors of `texts`; what is not in the vocabulary is left out."""
-        check_is_fitted(self, "idf_")
+        if "idf_" not in vars(self):  # quicker than to ask scikit-learn
+            check_is_fitted(self)
         fields = field_weights(self.fields)
         return self._matrix(
             transform_rows(
@@ -271,11 +275,49 @@ class TextVectorizer(TransformerMixin, FittedEstimator):
         terms = self._terms().strings(chosen.tolist())
         return [describe(term, blocks[b]) for term, b in zip(terms, which, strict=True)]
 
+    def locate(self, text: str, field: str | None = None) -> list[tuple[int, int, int]]:
+        """Where the features stand in a text: (column, start, end), in characters.
+
+        `field` names the field that the text is of, where fields are separate.
+
+        Examples
+        --------
+        >>> vectorizer = TextVectorizer(min_df=1).fit(["the owl sleeps"])
+        >>> text = "Owl, the"
+        >>> [(text[a:b], vectorizer.vocabulary_[i]) for i, a, b in vectorizer.locate(text)]
+        [('Owl', 'owl'), ('the', 'the')]
+        """
+        check_is_fitted(self, "idf_")
+        if not isinstance(text, str):
+            raise DataError(f"A text must be a str. Got {type(text).__name__}.")
+        blocks = self._blocks()
+        if blocks[0].field is not None and field not in field_weights(self.fields):
+            raise DataError(f"The fields are separate: field={field!r} is none of them.")
+        found = locate_terms(text, blocks, self._indexes())
+        which = np.searchsorted(self.block_ptr_, [one[0] for one in found], side="right") - 1
+        return [
+            one
+            for one, b in zip(found, which.tolist(), strict=True)
+            if blocks[b].field in (None, field)
+        ]
+
+    def trial_table(self) -> str:
+        """What ``"auto"`` tried, as a table; empty when there was nothing to choose."""
+        check_is_fitted(self, "idf_")
+        return trial_table(self.trials_)
+
     @property
     def vocabulary_(self) -> list[str]:
         """The term of each column."""
         check_is_fitted(self, "idf_")
         return self._terms().strings(range(self.idf_.size))
+
+    def _trial_matrix(self, features: str, texts: Sequence[Any]) -> CSR:
+        """The matrix of a sample of the texts with another feature set."""
+        trial = clone(self).set_params(features=features, selection="df", max_features=None)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LabelwoodWarning)
+            return trial.fit_transform(texts)
 
     def _terms(self) -> Terms:
         return Terms(self.terms_, self.term_ptr_, self.block_ptr_)
@@ -293,9 +335,9 @@ class TextVectorizer(TransformerMixin, FittedEstimator):
 
     def _matrix(self, rows: CSRArrays) -> CSR:
         n = rows.indptr.size - 1
-        empty = n - np.count_nonzero(rows.indptr[1:] > rows.indptr[:-1])
-        if empty:
-            first = int(np.argmin(rows.indptr[1:] > rows.indptr[:-1]))
+        filled = rows.indptr[1:] > rows.indptr[:-1]
+        if not filled.all():
+            empty, first = n - np.count_nonzero(filled), int(np.argmin(filled))
             warnings.warn(
                 f"{empty} of {n} texts have no known feature (the first is text {first}); "
                 "their rows are zero.",

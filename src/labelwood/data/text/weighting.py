@@ -1,6 +1,8 @@
 """Counts turned into rows: tf, idf, length one; blocks and fields weighted and joined."""
 
 from collections.abc import Sequence
+from copy import copy
+from functools import lru_cache
 
 import numpy as np
 
@@ -78,6 +80,16 @@ def as_matrix(rows: CSRArrays, width: int) -> CSR:
     n = rows.indptr.size - 1
     if max(n, width, rows.indices.size) > np.iinfo(np.int32).max:
         return make_csr(rows.indptr, rows.indices, rows.data, (n, width))
-    matrix = make_csr(rows.indptr, rows.indices.view(np.int32), rows.data, (n, width))
+    if n == 1:  # SciPy takes longer to check a matrix than it takes to make this row
+        matrix = copy(_empty_row(width))
+        matrix.data, matrix.indices = rows.data, rows.indices.view(np.int32)
+        matrix.indptr = rows.indptr.astype(np.int32)
+    else:
+        matrix = make_csr(rows.indptr, rows.indices.view(np.int32), rows.data, (n, width))
     matrix.has_canonical_format = True  # rows are sorted without duplicates
     return matrix
+
+
+@lru_cache(maxsize=16)
+def _empty_row(width: int) -> CSR:
+    return CSR((1, width), dtype=np.float32)

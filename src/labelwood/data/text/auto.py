@@ -1,0 +1,161 @@
+"""Which feature set suits: a trial on a sample of the texts and their labels.
+
+The learner of the trial is a few passes of one-vs-rest on the most frequent labels. It lives
+here, and not in `labelwood.linear`, because data come before learners: what it has to tell is
+only which of two feature sets ranks labels better, not how well they can be ranked.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from labelwood.core.random import seed_sequence
+from labelwood.core.sparse import csr_arrays
+from labelwood.core.types import CSR, AnyArray, DoubleArray, FloatArray, PointerArray
+from labelwood.data.text._trial_kernels import score_labels, train_labels
+from labelwood.data.text.blocks import FEATURE_SETS
+from labelwood.errors import DataError, ParameterError
+
+# The sizes keep a trial to a few seconds on long documents, and to about one on short ones.
+_FEWEST_TEXTS = 200  # fewer cannot tell feature sets apart
+_MOST_TEXTS = 4_000
+_MOST_CHARACTERS = 2_000_000
+_MOST_LABELS = 64
+_FOLDS = 2
+_PATH = (0.5, 2.0)  # C, from strong to weak regularization, each from the solution before
+_PASSES = 4
+_KS = (1, 3, 5)
+
+_PRICE = 0.05
+"""Points of precision that twice the non-zeros must bring, as they double all later costs."""
+
+
+class Trial(NamedTuple):
+    """One feature set: held-out precision in percent, and non-zeros a text.
+
+    `gain` is that of the mean precision over the first feature set, less its standard error
+    and less the price of the non-zeros.
+    """
+
+    features: str
+    p1: float
+    p3: float
+    p5: float
+    nonzeros: float
+    gain: float
+
+
+def choose_features(
+    vectorize: Callable[[str, Sequence[Any]], CSR],
+    texts: object,
+    Y: CSR | None,
+    random_state: object,
+) -> tuple[str, list[dict[str, Any]]]:
+    """The best feature set, and the table of the trials.
+
+    `vectorize(features, texts)` makes the matrix of a feature set.
+    """
+    if Y is None:
+        raise ParameterError("features='auto' needs the labels: fit(texts, y).")
+    if not isinstance(texts, Sequence | np.ndarray):
+        raise DataError("features='auto' reads the texts twice; put them in a list.")
+    if len(texts) != Y.shape[0]:
+        raise DataError(f"There are {len(texts)} texts and {Y.shape[0]} rows of labels.")
+    rng = np.random.Generator(np.random.PCG64(seed_sequence(random_state)))
+    sample = _sample(texts, Y, rng)
+    signs = _signs(Y[sample])
+    if sample.size < _FEWEST_TEXTS or signs.shape[1] < 2:
+        return "words", []
+    chosen = [texts[i] for i in sample]
+    trials: list[Trial] = []
+    first: DoubleArray | None = None
+    for features in FEATURE_SETS:
+        try:
+            X = vectorize(features, chosen)
+        except DataError:
+            continue  # no feature of this kind is frequent enough
+        precision = _precision(X, signs)
+        first = precision.mean(axis=1) if first is None else first
+        nonzeros = X.nnz / X.shape[0]
+        price = _PRICE * np.log2(nonzeros / trials[0].nonzeros) if trials else 0.0
+        gains = precision.mean(axis=1) - first
+        # Texts are paired, so what is hard for all feature sets cancels. A gain within its
+        # standard error may be luck, and is not worth the non-zeros.
+        gain = gains.mean() - gains.std() / np.sqrt(gains.size) - price
+        p1, p3, p5 = precision.mean(axis=0).tolist()
+        trials.append(Trial(features, p1, p3, p5, nonzeros, float(gain)))
+    if not trials:
+        return "words", []
+    best = max(trials, key=lambda trial: trial.gain)
+    return best.features, [{**trial._asdict(), "taken": trial is best} for trial in trials]
+
+
+def trial_table(trials: Sequence[Mapping[str, Any]]) -> str:
+    """The trials for people to read.
+
+    Examples
+    --------
+    >>> trial = Trial("words", 50.0, 30.0, 20.0, 12.25, 0.0)
+    >>> print(trial_table([{**trial._asdict(), "taken": True}]))
+    features           non-zeros  held-out P@1/3/5
+    words                   12.2  50.0 / 30.0 / 20.0   <- taken
+    """
+    if not trials:
+        return ""
+    lines = [f"{'features':<18} {'non-zeros':>9}  held-out P@1/3/5"]
+    for trial in trials:
+        precision = " / ".join(f"{trial[key]:.1f}" for key in ("p1", "p3", "p5"))
+        taken = "   <- taken" if trial["taken"] else ""
+        lines.append(f"{trial['features']:<18} {trial['nonzeros']:>9.1f}  {precision}{taken}")
+    return "\n".join(lines)
+
+
+def _sample(texts: Any, Y: CSR, rng: np.random.Generator) -> PointerArray:
+    """Texts that have a label, in random order, up to the limits of a trial."""
+    labelled = np.flatnonzero(np.diff(Y.indptr) > 0)
+    order = rng.permutation(labelled)[:_MOST_TEXTS]
+    sizes = np.cumsum([_length(texts[i]) for i in order])
+    return order[: max(int(np.searchsorted(sizes, _MOST_CHARACTERS)), min(order.size, 100))]
+
+
+def _length(text: Any) -> int:
+    return sum(map(len, text.values())) if isinstance(text, dict) else len(text)
+
+
+def _signs(Y: CSR) -> FloatArray:
+    """±1 of the most frequent labels."""
+    counts = np.bincount(Y.indices, minlength=Y.shape[1])
+    # A label must be there in both folds to be learned and found.
+    labels = np.argsort(-counts, kind="stable")[:_MOST_LABELS]
+    labels = labels[counts[labels] >= 2]
+    return np.asarray(2 * Y[:, labels].toarray() - 1, dtype=np.float32)
+
+
+def _precision(X: CSR, signs: FloatArray) -> DoubleArray:
+    """Percent of P@1, P@3 and P@5 of each text that has a label, by cross-validation.
+
+    C is that of the path where the mean of all is best.
+    """
+    arrays = csr_arrays(X)
+    n, n_labels = signs.shape
+    precision = np.zeros((len(_PATH), n, len(_KS)))
+    for fold in range(_FOLDS):
+        train = np.flatnonzero(np.arange(n) % _FOLDS != fold)
+        test = np.flatnonzero(np.arange(n) % _FOLDS == fold)
+        alpha = np.zeros((n, n_labels), np.float32)
+        W = np.zeros((X.shape[1] + 1, n_labels), np.float32)
+        for step, C in enumerate(_PATH):
+            train_labels(arrays, train, signs, C, _PASSES, alpha, W)
+            precision[step, test] = _hits(score_labels(arrays, test, W), signs[test] > 0)
+    # Texts without any of the labels were negatives to learn from, with nothing to find.
+    found = 100 * precision[:, (signs > 0).any(axis=1)]
+    best: DoubleArray = found[np.argmax(found.mean(axis=(1, 2)))]
+    return best
+
+
+def _hits(scores: FloatArray, truth: AnyArray) -> DoubleArray:
+    """Precision at each k, by row."""
+    order = np.argsort(-scores, axis=1, kind="stable")[:, : max(_KS)]
+    found = np.take_along_axis(truth, order, axis=1)
+    return np.stack([found[:, :k].sum(axis=1) / k for k in _KS], axis=1)

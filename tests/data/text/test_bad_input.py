@@ -1,0 +1,68 @@
+"""Texts that nobody hopes for."""
+
+import numpy as np
+import pytest
+
+from labelwood.data.text import TextVectorizer
+from labelwood.errors import DataError, LabelwoodWarning
+
+SETS = ("words", "words+pairs+chars")
+
+
+@pytest.mark.parametrize("features", SETS)
+def test_empty_and_unknown_texts_are_rows_of_zeros_that_are_counted_once(features):
+    texts = ["owl cat", "", "owl", "\u200b \u0301"]
+    vectorizer = TextVectorizer(features=features, min_df=2)
+    with pytest.warns(LabelwoodWarning) as caught:
+        X = vectorizer.fit_transform(texts)
+    assert [str(one.message) for one in caught] == [
+        "2 of 4 texts have no known feature (the first is text 1); their rows are zero."
+    ]
+    np.testing.assert_array_equal(np.diff(X.indptr) == 0, [False, True, False, True])
+    with pytest.warns(LabelwoodWarning, match="1 of 1 texts have no known feature"):
+        assert vectorizer.transform(["zzz"]).nnz == 0
+
+
+@pytest.mark.parametrize("features", SETS)
+def test_ten_megabytes_in_one_line_are_one_text(features):
+    long = "abc defg " * 1_100_000 + "x" * 200_000
+    vectorizer = TextVectorizer(features=features, min_df=1)
+    X = vectorizer.fit_transform([long, "abc"])
+
+    assert len(long) > 10_000_000
+    assert {"abc", "defg", "x" * 200_000} <= set(vectorizer.vocabulary_)
+    assert np.isfinite(X.data).all()
+
+
+def test_half_of_a_surrogate_pair_separates_words():
+    vectorizer = TextVectorizer(min_df=1).fit(["owl\ud83dcat", "\udc00"[:0] + "fish"])
+
+    assert vectorizer.vocabulary_ == ["cat", "fish", "owl"]
+
+
+def test_bytes_in_another_encoding_are_refused_with_text_and_line():
+    texts = ["über alles".encode(), "die eine\ndie größe".encode("latin-1")]
+    with pytest.raises(DataError, match=r"Text 1, line 2: byte 0xf6 .* is not UTF-8; decode"):
+        TextVectorizer().fit(texts)
+
+    vectorizer = TextVectorizer(min_df=1, decode_error="replace").fit(texts)
+    assert vectorizer.vocabulary_ == ["alles", "die", "eine", "gr", "über"]
+
+
+@pytest.mark.parametrize("features", SETS)
+def test_texts_that_are_all_the_same_have_equal_rows(features):
+    X = TextVectorizer(features=features).fit_transform(["an owl and a cat"] * 5)
+
+    assert X.nnz > 0
+    np.testing.assert_array_equal(X.toarray(), np.tile(X[[0]].toarray(), (5, 1)))
+
+
+def test_a_failed_fit_leaves_the_vectorizer_as_it_was():
+    vectorizer = TextVectorizer(min_df=1).fit(["owl"])
+    with pytest.raises(DataError, match="Text 1 must be a str"):
+        vectorizer.fit(["cat", 3])
+    with pytest.raises(DataError, match="Text 1 must be a str"):
+        vectorizer.fit_transform(["cat", 3])
+
+    assert vectorizer.vocabulary_ == ["owl"]
+    assert vectorizer.transform(["owl"]).nnz == 1
