@@ -76,8 +76,12 @@ class Candidates:
         df = self.df
         frequencies, how_many = np.unique(df, return_counts=True)
         left = self.n - np.cumsum(how_many)
-        enough = np.searchsorted(-left, -(self.limit // 2))
-        threshold = int(frequencies[min(int(enough), len(left) - 1)])
+        for most in (self.limit // 2, self.limit):
+            # Half the limit, unless that would leave nothing.
+            enough = min(int(np.searchsorted(-left, -most)), left.size - 1)
+            if left[enough]:
+                break
+        threshold = int(frequencies[enough])
         kept = np.flatnonzero(df > threshold)
         text, ptr = gather_terms(self._text, self._records, kept, PADDING)
         numbers = np.zeros(self.n, np.uint32)
