@@ -84,3 +84,24 @@ def test_text_is_read_by_the_constraint(constraint, text, value):
 def test_text_outside_the_constraint_is_refused(name, text, message):
     with pytest.raises(ParameterError, match=message):
         parse_parameter("Thing", name, text, {"x": Real(above=0)})
+
+
+@pytest.mark.parametrize("text", ["1_0", "１０", "1e2", "10.0", ""])
+def test_a_whole_number_is_written_in_plain_digits(text):
+    with pytest.raises(ParameterError, match=r"must be an int ≥ 1\. Got"):
+        parse_parameter("Thing", "x", text, {"x": Integer(low=1)})
+
+
+@pytest.mark.parametrize("text", ["1_0.5", "１.5"])
+def test_a_number_is_written_in_plain_digits(text):
+    with pytest.raises(ParameterError, match=r"must be a number\. Got"):
+        parse_parameter("Thing", "x", text, {"x": Real()})
+
+
+def test_whole_numbers_are_limited_to_what_kernels_can_count():
+    message = "must be an int ≥ 1, of at most 2147483647. Got 1000"
+    with pytest.raises(ParameterError, match=message):
+        parse_parameter("Thing", "max_iter", str(10**26), {"max_iter": Integer(low=1)})
+    with pytest.raises(ParameterError, match=message):
+        check_parameter("Thing", "max_iter", 10**26, Integer(low=1))
+    check_parameter("Thing", "random_state", 2**63, RANDOM_STATE)

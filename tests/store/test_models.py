@@ -14,7 +14,7 @@ import labelwood
 from builders import separable
 from labelwood import LabelTreeClassifier, OneVsRestSVM, PopularityClassifier, metrics
 from labelwood.errors import ModelError
-from labelwood.store import files
+from labelwood.store import arrays as array_files
 from labelwood.store import models as store
 
 FORMATS = Path(__file__).parent / "formats"
@@ -29,14 +29,19 @@ def saved(tmp_path):
     return model, tmp_path / "model", X
 
 
+def array_file(directory):
+    (path,) = directory.glob("arrays*.safetensors")
+    return path
+
+
 def rewrite(directory, change_json=None, change_arrays=None):
     """Change a stored model the way a careful stranger would: hash and all."""
     description = json.loads((directory / "model.json").read_text())
     if change_arrays is not None:
-        arrays = dict(load_file(directory / "arrays.safetensors"))
+        arrays = dict(load_file(array_file(directory)))
         change_arrays(arrays)
-        save_file(arrays, directory / "arrays.safetensors")
-        digest = files.file_hash(directory / "arrays.safetensors")
+        save_file(arrays, array_file(directory))
+        digest = array_files.content_hash(array_file(directory).read_bytes())
         description["manifest"]["arrays_pieces_sha256"] = digest
     if change_json is not None:
         change_json(description)
@@ -55,20 +60,21 @@ def test_a_loaded_model_is_the_saved_one(saved):
 
 def test_loaded_arrays_are_maps_of_the_file_that_never_change_it(saved):
     _, directory, _ = saved
-    before = (directory / "arrays.safetensors").read_bytes()
+    before = array_file(directory).read_bytes()
     loaded = labelwood.load(directory)
     base = loaded.postings_weights_
     while isinstance(base, np.ndarray):
         base = base.base
-    assert isinstance(base, mmap.mmap)
+    assert isinstance(base, memoryview)
+    assert isinstance(base.obj, mmap.mmap)
     loaded.postings_weights_[:] = 0
-    assert (directory / "arrays.safetensors").read_bytes() == before
+    assert array_file(directory).read_bytes() == before
 
 
 def test_the_same_model_gives_the_same_bytes(saved, tmp_path):
     model, directory, _ = saved
     labelwood.save(model, tmp_path / "again")
-    for name in ("model.json", "arrays.safetensors"):
+    for name in ("model.json", array_file(directory).name):
         assert (directory / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
 
 
@@ -117,7 +123,7 @@ def test_a_model_is_replaced_and_nothing_else_is_left(saved):
     assert [path.name for path in directory.parent.iterdir()] == ["model"]
 
 
-@pytest.mark.parametrize("step", ["write_arrays", "write_json"])
+@pytest.mark.parametrize("step", ["store_arrays", "replace_description"])
 def test_an_interruption_leaves_the_old_model_and_no_litter(saved, monkeypatch, step):
     model, directory, _ = saved
     before = (directory / "model.json").read_bytes()
@@ -130,21 +136,6 @@ def test_an_interruption_leaves_the_old_model_and_no_litter(saved, monkeypatch, 
         labelwood.save(model, directory)
     assert (directory / "model.json").read_bytes() == before
     assert [path.name for path in directory.parent.iterdir()] == ["model"]
-
-
-def test_a_failed_rename_puts_the_old_model_back(saved, monkeypatch):
-    model, directory, X = saved
-    rename = Path.rename
-
-    def fail_for_the_new_one(self, target):
-        if Path(target) == directory and self.name != directory.name:
-            raise OSError("disk trouble")
-        return rename(self, target)
-
-    monkeypatch.setattr(Path, "rename", fail_for_the_new_one)
-    with pytest.raises(OSError, match="disk trouble"):
-        labelwood.save(model, directory)
-    assert labelwood.load(directory).predict_topk(X).k == 4
 
 
 def test_what_is_not_a_model_is_not_replaced(saved, tmp_path):
@@ -186,7 +177,7 @@ def test_a_swapped_name_is_noticed(saved):
     [
         (lambda d: shutil.rmtree(d), "is not a model: it has no model.json"),
         (lambda d: (d / "model.json").unlink(), "is not a model: it has no model.json"),
-        (lambda d: (d / "arrays.safetensors").unlink(), r"arrays.safetensors is missing"),
+        (lambda d: array_file(d).unlink(), r"arrays-[0-9a-f]+\.safetensors is missing"),
         (
             lambda d: (d / "model.json").write_bytes((d / "model.json").read_bytes()[:-20]),
             r"model.json is damaged",
@@ -195,9 +186,7 @@ def test_a_swapped_name_is_noticed(saved):
         (lambda d: (d / "model.json").write_text("[" * 100_000), r"model.json is damaged"),
         (lambda d: (d / "model.json").write_text("{}"), "does not describe a labelwood model"),
         (
-            lambda d: (d / "arrays.safetensors").write_bytes(
-                (d / "arrays.safetensors").read_bytes()[:-1]
-            ),
+            lambda d: array_file(d).write_bytes(array_file(d).read_bytes()[:-1]),
             "its content is not what model.json says",
         ),
     ],
@@ -281,13 +270,33 @@ def test_arrays_that_would_send_a_kernel_astray_are_refused(saved, change, messa
         labelwood.load(directory)
 
 
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_weights_that_are_not_finite_are_refused(saved, number):
+    _, directory, _ = saved
+
+    def change(weights):
+        weights[0] = number
+        return weights
+
+    rewrite(directory, change_arrays=put("postings_weights_", change))
+    with pytest.raises(ModelError, match=r"OneVsRestSVM\.postings_weights_ holds NaN or infinity"):
+        labelwood.load(directory)
+
+
+def test_numbers_that_are_not_finite_on_purpose_are_kept(saved, tmp_path):
+    model, _, _ = saved
+    model.objective_ = np.full_like(model.objective_, np.nan)
+    labelwood.save(model, tmp_path / "m")
+    assert np.isnan(labelwood.load(tmp_path / "m").objective_).all()
+
+
 @settings(deadline=None, max_examples=60)
 @given(data=st.data())
 def test_random_damage_never_ends_in_anything_but_a_refusal(tmp_path_factory, data):
     X, Y = separable(12, 2)
     directory = tmp_path_factory.mktemp("fuzz") / "model"
     labelwood.save(PopularityClassifier().fit(X, Y), directory)
-    name = data.draw(st.sampled_from(["model.json", "arrays.safetensors"]))
+    name = data.draw(st.sampled_from(["model.json", array_file(directory).name]))
     content = bytearray((directory / name).read_bytes())
     place = data.draw(st.integers(0, len(content) - 1))
     content[place] ^= data.draw(st.integers(1, 255))
@@ -308,30 +317,26 @@ def test_models_of_every_released_format_still_load():
         assert model.predict_topk(["the owl and the cat"], k=2).names() == expected
 
 
-def test_a_large_file_has_the_hash_of_the_hashes_of_its_pieces(tmp_path):
+def test_a_large_file_has_the_hash_of_the_hashes_of_its_pieces():
     content = np.random.default_rng(0).bytes(2 * 2**23 + 5)
-    path = tmp_path / "large"
-    path.write_bytes(content)
     pieces = [content[start : start + 2**23] for start in range(0, len(content), 2**23)]
     joined = b"".join(hashlib.sha256(piece).digest() for piece in pieces)
     assert len(pieces) == 3
-    assert files.file_hash(path) == hashlib.sha256(joined).hexdigest()
+    assert array_files.content_hash(content) == hashlib.sha256(joined).hexdigest()
 
 
 @pytest.mark.parametrize("size", [0, 5, 2**23])
-def test_a_file_of_one_piece_has_its_plain_hash(tmp_path, size):
-    path = tmp_path / "small"
-    path.write_bytes(b"x" * size)
-    assert files.file_hash(path) == hashlib.sha256(b"x" * size).hexdigest()
+def test_a_file_of_one_piece_has_its_plain_hash(size):
+    assert array_files.content_hash(b"x" * size) == hashlib.sha256(b"x" * size).hexdigest()
 
 
 def test_a_model_with_the_hash_of_its_whole_file_is_read(saved, monkeypatch):
     model, directory, X = saved
     description = json.loads((directory / "model.json").read_text())
-    content = (directory / "arrays.safetensors").read_bytes()
+    content = array_file(directory).read_bytes()
     del description["manifest"]["arrays_pieces_sha256"]
     description["manifest"]["arrays_sha256"] = hashlib.sha256(content).hexdigest()
     (directory / "model.json").write_text(json.dumps(description))
-    monkeypatch.setattr(files.read_arrays, "__defaults__", (64,))  # many pieces, were it cut
+    monkeypatch.setattr(array_files.content_hash, "__defaults__", (64,))  # many pieces, were it cut
     loaded = labelwood.load(directory)
     np.testing.assert_array_equal(loaded.predict_topk(X).scores, model.predict_topk(X).scores)

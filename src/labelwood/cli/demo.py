@@ -1,7 +1,6 @@
-"""`labelwood demo`: the whole way once, on a corpus that every machine has."""
+"""`labelwood demo`: every step once, on a corpus that every machine has."""
 
 import textwrap
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,8 +15,8 @@ if TYPE_CHECKING:
 _WRITTEN = {
     "train.jsonl": "training documents",
     "test.jsonl": "test documents",
-    "model": "the model",
-    "evaluation.json": "the figures above",
+    "model": "the trained model",
+    "evaluation.json": "the metrics above",
     "per-label.csv": "precision and recall of each label",
 }
 
@@ -46,9 +45,9 @@ def demo(
         # From the files, so that `labelwood train` on them gives the same model.
         train, test = (load_dataset(output / name) for name in ("train.jsonl", "test.jsonl"))
         tagger = Tagger(OneVsRestSVM(random_state=seed, n_jobs=jobs))
-        start = time.perf_counter()
+        stopwatch = options.Stopwatch()
         tagger.fit(train)
-        seconds = time.perf_counter() - start
+        seconds = stopwatch.seconds
         evaluation = tagger.evaluate(test, random_state=seed)
     stop_if_interrupted()
     save(tagger, output / "model")

@@ -6,14 +6,14 @@ from typing import Annotated
 import typer
 
 from labelwood.cli import options
-from labelwood.cli.source import Source, with_source
+from labelwood.cli.source import Source, check_output, with_source
 
 
 @with_source
 def evaluate(
     model: options.ModelPath,
     source: Source,
-    ks: Annotated[str, typer.Option("--k", help="Ranks at which to measure.")] = "1,3,5",
+    ks: Annotated[str, typer.Option("-k", help="Ranks at which to measure.")] = "1,3,5",
     delta: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="Intervals hold with probability 1 − delta.")
     ] = 0.05,
@@ -26,10 +26,15 @@ def evaluate(
     quiet: options.Quiet = False,
 ) -> None:
     """Measure a model on labelled data, with intervals beside the figures."""
+    from labelwood.errors import DataError
+
     ranks = _ranks(ks)
+    check_output(per_label, *source.files)
     with options.remarks(quiet):
         tagger = options.read_tagger(model, jobs)
         dataset = source.read()
+        if len(dataset) == 0:
+            raise DataError(f"{dataset.description} has no samples to evaluate the model on")
         evaluation = tagger.evaluate(dataset, ks=ranks, delta=delta, random_state=seed)
     if per_label is not None:
         evaluation.write_per_label_csv(per_label)
@@ -40,12 +45,13 @@ def evaluate(
 
 
 def _ranks(text: str) -> tuple[int, ...]:
+    from labelwood.core.params import parse_int
     from labelwood.errors import ParameterError
 
     try:
-        ranks = tuple(sorted({int(k) for k in text.split(",")}))
+        ranks = tuple(sorted({parse_int(k) for k in text.split(",")}))
     except ValueError:
         ranks = ()
     if not ranks or ranks[0] < 1:
-        raise ParameterError(f"--k takes whole numbers ≥ 1, as in 1,3,5. Got {text!r} instead.")
+        raise ParameterError(f"-k takes whole numbers ≥ 1, as in 1,3,5. Got {text!r} instead.")
     return ranks

@@ -19,7 +19,7 @@ def info(
     source: Source,
     json: options.Json = False,
 ) -> None:
-    """Tell what a model directory or a data file holds (DATA may be either)."""
+    """Describe a model directory or a data file (DATA may be either)."""
     path = Path(source.data)
     content = _model_info(path) if path.is_dir() else _data_info(source.read())
     if json:
@@ -31,6 +31,7 @@ def info(
 
 
 def _model_info(path: Path) -> dict[str, Any]:
+    from labelwood.store.directory import directory_size
     from labelwood.store.models import load, read_description
     from labelwood.tagger import Tagger
 
@@ -40,7 +41,7 @@ def _model_info(path: Path) -> dict[str, Any]:
     content: dict[str, Any] = {"class": type(estimator).__name__}
     if isinstance(model, Tagger):
         content["input"] = "texts" if model.vectorizer_ is not None else "features"
-        content["trained on"] = f"{model.n_samples_:,} points"
+        content["trained on"] = f"{model.n_samples_:,} samples"
     content["features"] = getattr(estimator, "n_features_in_", None)
     content["labels"] = int(estimator.classes_.size)
     content["parameters"] = {
@@ -52,7 +53,7 @@ def _model_info(path: Path) -> dict[str, Any]:
         content["text parameters"] = model.vectorizer_.get_params()
     if hasattr(estimator, "stop_reason_"):
         content["stopped by"] = estimator.stop_reason_
-    content["megabytes"] = round(sum(file.stat().st_size for file in path.iterdir()) / 2**20, 2)
+    content["megabytes"] = round(directory_size(path) / 2**20, 2)
     manifest = description["manifest"]
     content["data sha256"] = manifest.get("data_sha256")
     content["versions"] = manifest.get("versions")
@@ -63,18 +64,18 @@ def _data_info(dataset: "Dataset") -> dict[str, Any]:
     import numpy as np
 
     counts = np.bincount(dataset.Y.indices, minlength=dataset.n_labels)
-    content: dict[str, Any] = {"data": dataset.description, "points": len(dataset)}
+    content: dict[str, Any] = {"data": dataset.description, "samples": len(dataset)}
     if dataset.X is None:
         content["input"] = "texts"
     else:
         content["features"], content["non-zeros"] = dataset.X.shape[1], int(dataset.X.nnz)
     content["labels"] = dataset.n_labels
-    content["labels a point"] = round(dataset.Y.nnz / max(len(dataset), 1), 3)
-    content["points without labels"] = int(np.count_nonzero(np.diff(dataset.Y.indptr) == 0))
-    content["labels with < 5 points"] = int(np.count_nonzero(counts < 5))
+    content["labels per sample"] = round(dataset.Y.nnz / max(len(dataset), 1), 3)
+    content["samples without labels"] = int(np.count_nonzero(np.diff(dataset.Y.indptr) == 0))
+    content["labels with < 5 samples"] = int(np.count_nonzero(counts < 5))
     order = np.argsort(-counts, kind="stable")[:5]
     names = dataset.label_names
-    content["commonest labels"] = {
+    content["most frequent labels"] = {
         str(label) if names is None else names[label]: int(counts[label]) for label in order
     }
     return content

@@ -28,7 +28,7 @@ LEARNERS = {
 
 
 def make_vectorizer(settings: Sequence[str]) -> Any:
-    """The vectoriser; of the settings it takes those that begin with `text.`."""
+    """The vectorizer, with the settings that begin with `text.`."""
     labelwood = importlib.import_module("labelwood")
     own = [name.removeprefix("text.") for name in settings if name.startswith("text.")]
     return _make(labelwood.TextVectorizer, own, {})
@@ -53,7 +53,7 @@ def make_learners(learner: str, settings: Sequence[str], *, seed: int, jobs: int
 
 
 def give_taxonomy(learner: Any, dataset: "Dataset") -> "Dataset":
-    """Hand the forest of the labels to a learner that goes by it; labels outside stand alone.
+    """Give the taxonomy of the labels to a learner that needs one; labels outside it are roots.
 
     Nodes above labels that are no labels themselves become labels, in the data set that is
     returned, if the learner is to close label sets; else they are left out, with a warning.
@@ -62,24 +62,24 @@ def give_taxonomy(learner: Any, dataset: "Dataset") -> "Dataset":
         return dataset
     forest = dataset.taxonomy
     if forest is None:
-        raise ParameterError(f"{type(learner).__name__} goes by a taxonomy; give --taxonomy FILE")
+        raise ParameterError(f"{type(learner).__name__} needs a taxonomy; give --taxonomy FILE")
     names = list(dataset.label_names or map(str, range(dataset.n_labels)))
     nodes = set(forest.names)
     alone = [name for name in names if name not in nodes]
     if alone:
-        _remark(
-            f"{len(alone)} of {len(names)} labels are no nodes of the taxonomy "
-            f"({alone[0]!r}, …); they stand alone."
+        _warn(
+            f"{len(alone)} of {len(names)} labels are not in the taxonomy "
+            f"({alone[0]!r}, …); they become roots."
         )
     known = [forest.index(name) for name in names if name in nodes]
     above = sorted({int(node) for i in known for node in forest.ancestors(i)}.difference(known))
     if above and learner.close_labels:
         dataset = _with_labels(dataset, names + [forest.names[node] for node in above])
     elif above:
-        _remark(
-            f"{len(above)} of {len(forest)} nodes of the taxonomy are above labels and no labels "
-            f"themselves ({forest.names[above[0]]!r}, …); they are left out. "
-            "--set close_labels=true gives points all ancestors of their labels."
+        _warn(
+            f"{len(above)} of {len(forest)} nodes of the taxonomy are ancestors of labels and no "
+            f"labels themselves ({forest.names[above[0]]!r}, …); they are left out. "
+            "--set close_labels=true gives samples all ancestors of their labels."
         )
     learner.set_params(taxonomy=dataset.label_taxonomy)
     return dataset
@@ -94,7 +94,7 @@ def _with_labels(dataset: "Dataset", names: list[str]) -> "Dataset":
     return wider if forest is None else replace(wider, Y=forest.close(Y))
 
 
-def _remark(message: str) -> None:
+def _warn(message: str) -> None:
     warnings.warn(message, LabelwoodWarning, stacklevel=3)
 
 

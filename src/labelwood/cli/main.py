@@ -1,9 +1,11 @@
 """The `labelwood` command: its subcommands, and what becomes of errors."""
 
+import errno
 import io
+import os
 import sys
 import warnings
-from typing import TextIO
+from typing import NoReturn, TextIO
 
 import typer
 
@@ -18,6 +20,7 @@ from labelwood.cli.predict import predict
 from labelwood.cli.source import in_options
 from labelwood.cli.study import study
 from labelwood.cli.train import train
+from labelwood.cli.warm_up import warm_up
 from labelwood.cli.watch import watch
 from labelwood.errors import LabelwoodError
 
@@ -38,6 +41,10 @@ app.command()(study)
 app.add_typer(experiment)
 app.command()(watch)
 app.command()(demo)
+app.command(name="warm-up")(warm_up)
+
+
+_OUT_OF_MEMORY = "out of memory; free some, or use fewer labels, features or threads"
 
 
 def _print_version(asked: bool) -> None:
@@ -70,20 +77,54 @@ def main() -> None:
     """Run the command line: a known error is one line and exit code 2."""
     warnings.showwarning = _show_warning
     remember_interrupts()
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8")  # names of labels are in every script
+    _prepare_streams()
     try:
         app()
+    except SystemExit:
+        _flush()
+        raise
     except (LabelwoodError, MemoryError) as error:
-        print(f"labelwood: error: {in_options(str(error))}", file=sys.stderr)
-        sys.exit(2)
+        _fail(in_options(str(error)) or _OUT_OF_MEMORY)
     except SystemError as error:
         # Numba reports Ctrl-C inside a kernel of the main thread this way.
         if not isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
             raise
         sys.exit(130)
     except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        print(f"labelwood: error: {place}{error.strerror or error}", file=sys.stderr)
-        sys.exit(2)
+        if error.filename is None and error.errno in (errno.ENOSPC, errno.EIO):
+            _discard_output()
+            _fail(f"standard output cannot be written: {error.strerror}")
+        place = f"{os.fsdecode(error.filename)}: " if error.filename else ""
+        _fail(f"{place}{error.strerror or str(error) or type(error).__name__}")
+
+
+def _prepare_streams() -> None:
+    if sys.stderr is None:  # closed by whoever started this
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - for good
+    if sys.stdout is None:
+        _fail("standard output is closed; send it to a file, or to the null device")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # Names of labels are in every script, and paths may be no text at all.
+            stream.reconfigure(encoding="utf-8", errors="surrogateescape")
+
+
+def _flush() -> None:
+    """Write what is left for standard output, while an error can still be reported."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _discard_output()
+    except OSError as error:
+        _discard_output()
+        _fail(f"standard output cannot be written: {error.strerror or error}")
+
+
+def _discard_output() -> None:
+    """Keep the interpreter from flushing again, in vain, when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _fail(message: str) -> NoReturn:
+    print(f"labelwood: error: {message}", file=sys.stderr)
+    sys.exit(2)

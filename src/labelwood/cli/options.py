@@ -1,7 +1,8 @@
 """Options that several subcommands share, and the few lines they all print by."""
 
 import json
-import sys
+import logging
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -52,25 +53,34 @@ def print_json(content: object) -> None:
 
 @contextmanager
 def remarks(quiet: bool) -> Iterator[None]:
-    """Progress on standard error unless `quiet`; says once that kernels get compiled."""
+    """Progress, warnings and the notice of compilation on standard error, unless `quiet`."""
     from labelwood.core.progress import show_progress
 
-    if not quiet and not _kernels_compiled():
-        print("compiling kernels, first run only (up to a minute)", file=sys.stderr)
+    logger = logging.getLogger("labelwood")
+    level = logger.level
     with show_progress(not quiet), warnings.catch_warnings():
         if quiet:
             warnings.simplefilter("ignore", LabelwoodWarning)
-        yield
+            logger.setLevel(logging.ERROR)
+        try:
+            yield
+        finally:
+            logger.setLevel(level)
 
 
-def _kernels_compiled() -> bool:
-    """Whether Numba's cache holds kernels, beside the package or in the user's cache."""
-    import os
+class Stopwatch:
+    """Wall time since it was made, without the time of compiling kernels."""
 
-    package = Path(__file__).resolve().parents[1]
-    places = [package]
-    if "NUMBA_CACHE_DIR" in os.environ:
-        places = [Path(os.environ["NUMBA_CACHE_DIR"])]
-    elif not os.access(package, os.W_OK):
-        places = [Path.home() / ".cache" / "numba"]
-    return any(True for place in places for _ in place.rglob("*onevsrest_kernels*.nbi"))
+    def __init__(self) -> None:
+        self._start = self._now()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds so far."""
+        return self._now() - self._start
+
+    @staticmethod
+    def _now() -> float:
+        from labelwood.core.kernel import compile_seconds
+
+        return time.perf_counter() - compile_seconds()

@@ -2,14 +2,14 @@
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from labelwood.cli import options
-from labelwood.cli.source import Source, check_other_file, with_source
+from labelwood.cli.source import Source, check_output, with_source
 from labelwood.errors import ModelError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def predict(
     model: options.ModelPath,
     source: Source,
-    k: Annotated[int, typer.Option("-k", min=1, help="Labels a point.")] = 5,
+    k: Annotated[int, typer.Option("-k", min=1, help="Number of labels for each sample.")] = 5,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="JSONL", help="File to write; standard output."),
@@ -35,18 +35,19 @@ def predict(
     jobs: options.Jobs = -1,
     quiet: options.Quiet = False,
 ) -> None:
-    """Print the best labels of each point as JSONL, in the order of the points."""
+    """Print the best labels of each sample as JSONL, in the order of the samples."""
     from labelwood.core.io import writing
 
-    if output is not None:
-        check_other_file(source, output)
+    check_output(output, *source.files)
     with options.remarks(quiet):
         tagger = options.read_tagger(model, jobs)
         if proba and not hasattr(tagger.estimator_, "calibration_scores_"):
             raise ModelError(f"{model} gives no probabilities; train with --set calibrate=true")
         dataset = source.read()
-        top = tagger.predict_topk(dataset, k, proba=proba)
-    lines = jsonl_lines(dataset, top, "probability" if proba else "score")
+        lines: Iterable[str] = ()
+        if len(dataset):  # an empty batch has an empty answer
+            top = tagger.predict_topk(dataset, k, proba=proba)
+            lines = jsonl_lines(dataset, top, "probability" if proba else "score")
     if output is None:
         sys.stdout.writelines(lines)
     else:
@@ -55,11 +56,11 @@ def predict(
 
 
 def jsonl_lines(dataset: "Dataset", top: "TopK", what: str = "score") -> Iterator[str]:
-    """One line a point: its id (or its number, from 0), its labels and their scores."""
+    """One line a sample: its id (or its number, from 0), its labels and their scores."""
     for row, names in enumerate(top.names()):
         scored = [
             {"label": name, what: round(float(score), 6)}
             for name, score in zip(names, top.scores[row], strict=False)
         ]
-        point = row if dataset.ids is None else dataset.ids[row]
-        yield json.dumps({"id": point, "labels": scored}, ensure_ascii=False) + "\n"
+        name = row if dataset.ids is None else dataset.ids[row]
+        yield json.dumps({"id": name, "labels": scored}, ensure_ascii=False) + "\n"

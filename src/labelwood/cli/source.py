@@ -78,14 +78,27 @@ class Source:
             )
         return load_dataset(given.pop("data"), **given)
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """All files that are read."""
+        given = (self.data, self.label_names, self.feature_names, self.taxonomy)
+        return tuple(Path(one) for one in given if one is not None)
 
-def check_other_file(source: Source, output: Path | str) -> None:
-    """Refuse to write over the data that are read."""
+
+def check_output(output: Path | str | None, *inputs: Path) -> None:
+    """Refuse to write over a file that is read, or into a model directory."""
     from labelwood.errors import ParameterError
 
-    paths = Path(source.data), Path(output)
-    if all(path.exists() for path in paths) and paths[0].samefile(paths[1]):
-        raise ParameterError(f"{output} is the file that is read; write to another one")
+    if output is None or str(output) == "-":
+        return
+    path = Path(output)
+    for one in inputs:
+        if path.exists() and one.exists() and path.samefile(one):
+            raise ParameterError(f"{output} is the file that is read; write to another one")
+    if path.is_dir():
+        raise ParameterError(f"{output} is a directory; name a file")
+    if (path.resolve().parent / "model.json").exists():
+        raise ParameterError(f"{path.parent} is a model; write to another directory")
 
 
 def in_options(message: str) -> str:

@@ -1,8 +1,8 @@
 """`labelwood train`."""
 
-import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,6 +10,12 @@ from labelwood.cli import options
 from labelwood.cli.interrupt import stop_if_interrupted
 from labelwood.cli.learners import LEARNERS
 from labelwood.cli.source import Source, with_source
+
+if TYPE_CHECKING:
+    from labelwood.data.dataset import Dataset
+
+# A model is seldom smaller than a tenth of its data: without that space training is in vain.
+_DATA_BYTES_A_MODEL_BYTE = 10
 
 
 @with_source
@@ -21,8 +27,8 @@ def train(
     learner: Annotated[
         str,
         typer.Option(
-            help=f"One of {', '.join(LEARNERS)}; auto goes by the expected cost, or with "
-            "--taxonomy takes hierarchicalrls."
+            help=f"One of {', '.join(LEARNERS)}; auto chooses by the expected cost, "
+            "and hierarchicalrls if there is a --taxonomy."
         ),
     ] = "auto",
     settings: Annotated[
@@ -30,7 +36,7 @@ def train(
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="A parameter of the learner, or text.NAME=VALUE of the vectoriser; repeatable.",
+            help="A parameter of the learner, or text.NAME=VALUE of the vectorizer; repeatable.",
         ),
     ] = None,
     jobs: options.Jobs = -1,
@@ -39,49 +45,91 @@ def train(
     quiet: options.Quiet = False,
 ) -> None:
     """Train a model on labelled texts or features and save it."""
-    from labelwood.cli.learners import give_taxonomy, make_learners, make_vectorizer
-    from labelwood.store.files import check_replaceable
-    from labelwood.store.models import save
-    from labelwood.tagger import Tagger
+    from labelwood.store.directory import check_replaceable
 
     check_replaceable(output)
-    settings = settings or []
     along_taxonomy = learner == "auto" and source.taxonomy is not None
-    if along_taxonomy:
-        learner = "hierarchicalrls"
-    learners = make_learners(learner, settings, seed=seed, jobs=jobs)
-    only = next(iter(learners.values())) if len(learners) == 1 else tuple(learners.values())
-    tagger = Tagger(only, make_vectorizer(settings))
+    name = "hierarchicalrls" if along_taxonomy else learner
     with options.remarks(quiet):
+        estimators, vectorizer = _estimators(name, settings or [], seed=seed, jobs=jobs)
         dataset = source.read()
         if not json:
             typer.echo(repr(dataset))
             if along_taxonomy:
-                typer.echo(f"taking {type(only).__name__}: there is a taxonomy")
-        for one in learners.values():
-            dataset = give_taxonomy(one, dataset)
-        start = time.perf_counter()
-        tagger.fit(dataset)
-        seconds = time.perf_counter() - start
-        stop_if_interrupted()
-        save(tagger, output)
-    size = sum(file.stat().st_size for file in output.iterdir())
-    name = type(tagger.estimator_).__name__
+                typer.echo(f"learner: {type(estimators[0]).__name__}, for there is a taxonomy")
+        trained = _train(dataset, estimators, vectorizer, output)
     if json:
-        choice = tagger.choice_
-        expected = {} if choice is None else choice.to_dict()["costs"]
-        options.print_json(
-            {
-                "model": str(output),
-                "learner": name,
-                "bytes": size,
-                "seconds": round(seconds, 3),
-                "points": len(dataset),
-                "labels": dataset.n_labels,
-                **({"expected": expected} if expected else {}),
-            }
-        )
+        options.print_json(trained.summary(output))
     else:
-        if tagger.choice_ is not None:
-            typer.echo(str(tagger.choice_))
-        typer.echo(f"{name} trained in {seconds:.1f} s; {size / 2**20:.1f} MB in {output}")
+        typer.echo(trained.report(output))
+
+
+@dataclass(frozen=True)
+class _Trained:
+    """What came of a training."""
+
+    tagger: Any
+    seconds: float
+    bytes: int
+    samples: int
+
+    @property
+    def learner(self) -> str:
+        """The class of the estimator."""
+        return type(self.tagger.estimator_).__name__
+
+    def summary(self, output: Path) -> dict[str, Any]:
+        """The figures for machines."""
+        choice = self.tagger.choice_
+        return {
+            "model": str(output),
+            "learner": self.learner,
+            "bytes": self.bytes,
+            "seconds": round(self.seconds, 3),
+            "samples": self.samples,
+            "labels": int(self.tagger.label_names_.size),
+            **({} if choice is None else {"expected": choice.to_dict()["costs"]}),
+        }
+
+    def report(self, output: Path) -> str:
+        """The same for people."""
+        choice = "" if self.tagger.choice_ is None else f"{self.tagger.choice_}\n"
+        size = f"{self.bytes / 2**20:.1f} MB in {output}"
+        return f"{choice}{self.learner} trained in {self.seconds:.1f} s; {size}"
+
+
+def _estimators(
+    learner: str, settings: list[str], *, seed: int, jobs: int
+) -> tuple[tuple[Any, ...], Any]:
+    """The estimator that is named, or both that `auto` chooses from, and the vectorizer."""
+    from labelwood.cli.learners import make_learners, make_vectorizer
+
+    learners = make_learners(learner, settings, seed=seed, jobs=jobs)
+    return tuple(learners.values()), make_vectorizer(settings)
+
+
+def _train(
+    dataset: "Dataset", estimators: tuple[Any, ...], vectorizer: Any, output: Path
+) -> _Trained:
+    """Train on `dataset` and save the model."""
+    from labelwood.cli.learners import give_taxonomy
+    from labelwood.store.directory import directory_size, require_space
+    from labelwood.store.models import save
+    from labelwood.tagger import Tagger
+
+    require_space(output, _data_bytes(dataset) // _DATA_BYTES_A_MODEL_BYTE)
+    for one in estimators:
+        dataset = give_taxonomy(one, dataset)
+    tagger = Tagger(estimators[0] if len(estimators) == 1 else estimators, vectorizer)
+    stopwatch = options.Stopwatch()
+    tagger.fit(dataset)
+    seconds = stopwatch.seconds
+    stop_if_interrupted()
+    save(tagger, output)
+    return _Trained(tagger, seconds, directory_size(output), len(dataset))
+
+
+def _data_bytes(dataset: "Dataset") -> int:
+    if dataset.X is None:
+        return sum(map(len, dataset.texts or ()))
+    return int(dataset.X.data.nbytes + dataset.X.indices.nbytes)

@@ -1,8 +1,14 @@
-"""Files as bytes and lines: decompression, standard input, and errors that say where."""
+"""Files as bytes and lines: decompression, standard input, and errors that say where.
+
+A compressed file may hold up to `MAX_DECOMPRESSED` bytes, and beyond the first GiB at most 500
+times its own size, so that a small file cannot fill the memory. The environment variable
+`LABELWOOD_MAX_DECOMPRESSED` (bytes) replaces both limits.
+"""
 
 import gzip
 import lzma
 import os
+import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterator
@@ -11,13 +17,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Protocol, cast
 
+from labelwood.core.memory import available_memory
 from labelwood.errors import DataError
 
 STANDARD_STREAM = "-"
 _COMPRESSIONS = (".gz", ".xz")
 _MAGIC = {b"\x1f\x8b": ".gz", b"\xfd7zXZ\x00": ".xz"}
+_APPEND = os.O_WRONLY | os.O_APPEND
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _CHUNK = 1 << 20
+_SMALL_PIECE, _LARGE_PIECE = 1 << 12, 1 << 16
+
+MAX_DECOMPRESSED = 2**36
+LIMIT_VARIABLE = "LABELWOOD_MAX_DECOMPRESSED"
+_MAX_RATIO = 500  # gzip cannot exceed 1,032; texts stay below 100
+_UNLIMITED_RATIO_BELOW = 2**30
+_XZ_MEMORY = 2**30  # for the dictionary, of which xz -9 needs 2**26
+_MEMORY_CHECK_INTERVAL = 2**28  # bytes read between two looks at the free memory
 
 
 class _Decompressor(Protocol):
@@ -32,7 +48,7 @@ class _Decompressor(Protocol):
 
 _DECOMPRESSORS: dict[str, Callable[[], _Decompressor]] = {
     ".gz": lambda: zlib.decompressobj(wbits=zlib.MAX_WBITS | 16),
-    ".xz": lambda: lzma.LZMADecompressor(format=lzma.FORMAT_XZ),
+    ".xz": lambda: lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=_XZ_MEMORY),
 }
 
 
@@ -43,6 +59,11 @@ class Source:
     name: str
     data: bytearray
     unit: str = "line"
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing but blanks."""
+        return not self.data or self.data.isspace()
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Numbered lines with their line ends, decoded."""
@@ -104,11 +125,13 @@ def file_name(path: str | Path) -> str:
     return "standard input" if str(path) == STANDARD_STREAM else str(path)
 
 
-def read_source(path: str | Path) -> Source:
+def read_source(path: str | Path, *, may_be_empty: bool = False) -> Source:
     """Read all of `path` (`-` is standard input), decompressed, without a byte order mark."""
     name = file_name(path)
     try:
         if str(path) == STANDARD_STREAM:
+            if sys.stdin is None:
+                raise DataError("standard input is closed; give a file")
             data = _read(sys.stdin.buffer, "", name)
         else:
             with open(path, "rb") as file:
@@ -119,13 +142,16 @@ def read_source(path: str | Path) -> Source:
         raise DataError(f"{name}: there is no such file") from None
     except IsADirectoryError:
         raise DataError(f"{name} is a directory; name a file in it") from None
+    except MemoryError:
+        raise _does_not_fit(name) from None
     except (OSError, ValueError) as error:
         raise DataError(f"{name} cannot be read: {error}") from None
     if data.startswith(_BYTE_ORDER_MARK):
         del data[: len(_BYTE_ORDER_MARK)]
-    if not data or data.isspace():
+    source = Source(name, data)
+    if source.is_empty and not may_be_empty:
         raise DataError(f"{name} is empty")
-    return Source(name, data)
+    return source
 
 
 def _read(file: IO[bytes], suffix: str, name: str) -> bytearray:
@@ -137,6 +163,7 @@ def _read(file: IO[bytes], suffix: str, name: str) -> bytearray:
         return _decompress(file, chunk, suffix, name)
     data = bytearray(chunk)
     while chunk := file.read(_CHUNK):
+        _check_memory(len(data), len(chunk), name)
         data += chunk
     return data
 
@@ -146,17 +173,35 @@ def _decompress(file: IO[bytes], chunk: bytes, suffix: str, name: str) -> bytear
     data = bytearray()
     member = _DECOMPRESSORS[suffix]()
     kind = suffix[1:]
+    n_read = 0
+    piece_size = _LARGE_PIECE
     try:
         while chunk:
-            if member.eof:
-                chunk = chunk.lstrip(b"\0")
-                if not chunk:
-                    chunk = file.read(_CHUNK)
-                    continue
-                member = _DECOMPRESSORS[suffix]()
-            data += member.decompress(chunk)
-            chunk = member.unused_data or file.read(_CHUNK)
+            n_read += len(chunk)
+            at = 0
+            while at < len(chunk):
+                if member.eof:
+                    if chunk[at] == 0:  # padding between and after members
+                        at += 1
+                        continue
+                    member = _DECOMPRESSORS[suffix]()
+                    # What follows a member is copied by the decompressor, so a file of many
+                    # small members is fed in small pieces.
+                    piece_size = _SMALL_PIECE
+                piece = chunk[at : at + piece_size]
+                found = member.decompress(piece)
+                _check_memory(len(data), len(found), name)
+                data += found
+                check_decompressed(len(data), n_read, name)
+                at += len(piece) - len(member.unused_data)
+                piece_size = min(2 * piece_size, _LARGE_PIECE)
+            chunk = file.read(_CHUNK)
     except (zlib.error, lzma.LZMAError) as error:
+        if "limit" in str(error).lower():
+            raise DataError(
+                f"{name} needs over {_XZ_MEMORY >> 20:,} MB to decompress; compress it with a "
+                "smaller dictionary, as xz -9 has"
+            ) from None
         raise DataError(
             f"{name} is not valid {kind} data ({error}); it is damaged or wrongly named"
         ) from None
@@ -165,26 +210,85 @@ def _decompress(file: IO[bytes], chunk: bytes, suffix: str, name: str) -> bytear
     return data
 
 
+def check_decompressed(n_bytes: int, n_compressed: int, name: str) -> None:
+    """Refuse a compressed file that grows beyond the limits."""
+    given = os.environ.get(LIMIT_VARIABLE, "")
+    if given.isascii() and given.isdigit():
+        too_large = n_bytes > int(given)
+    else:
+        ratio_counts = n_bytes > _UNLIMITED_RATIO_BELOW
+        too_large = n_bytes > (
+            min(MAX_DECOMPRESSED, _MAX_RATIO * n_compressed) if ratio_counts else MAX_DECOMPRESSED
+        )
+    if too_large:
+        raise DataError(
+            f"{name} decompresses to over {n_bytes >> 20:,} MB, {n_bytes // max(n_compressed, 1)} "
+            f"times its own size; if that is right, set {LIMIT_VARIABLE} to more bytes"
+        )
+
+
+def _check_memory(n_bytes: int, more: int, name: str) -> None:
+    """Refuse to go on when the memory is about to be used up, seldom enough to cost nothing."""
+    if (n_bytes + more) // _MEMORY_CHECK_INTERVAL == n_bytes // _MEMORY_CHECK_INTERVAL:
+        return
+    # A bytearray that grows may be copied, so as much again must be free.
+    if available_memory() < n_bytes // 4 + 2 * _MEMORY_CHECK_INTERVAL:
+        raise _does_not_fit(name)
+
+
+def _does_not_fit(name: str) -> DataError:
+    free = available_memory() / 2**30
+    return DataError(f"{name} does not fit in memory ({free:.1f} GB are free); split it")
+
+
 @contextmanager
 def writing(path: str | Path) -> Iterator[IO[bytes]]:
     """Write to a temporary sibling that takes the place of `path` when all went well.
 
-    The suffixes ``.gz`` and ``.xz`` compress; ``-`` is standard output.
+    The suffixes ``.gz`` and ``.xz`` compress; ``-`` is standard output. Symbolic links are
+    followed. What is not a regular file (a device, a pipe) is written to and stays what it is.
     """
     if str(path) == STANDARD_STREAM:
+        if sys.stdout is None:
+            raise DataError("standard output is closed; give a file to write to")
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
     path = Path(path)
-    temporary = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
     try:
-        with open(temporary, "xb") as file, _compressed(file, path.suffix.lower()) as stream:
+        with _opened(path) as file, _compressed(file, path.suffix.lower()) as stream:
             yield stream
-        os.replace(temporary, path)
     except OSError as error:
         raise DataError(f"{path} cannot be written: {error.strerror or error}") from None
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    try:
+        before: os.stat_result | None = os.stat(path)
+    except FileNotFoundError:
+        before = None
+    if before is not None and _is_stream(path, before):
+        # Appending, as "> file" behind /dev/stdout is shared with the shell; nothing is created.
+        with open(path, "ab", opener=lambda name, _: os.open(name, _APPEND)) as file:
+            yield file
+        return
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".{os.urandom(6).hex()}.labelwood.tmp")
+    try:
+        with open(temporary, "xb") as file:
+            if before is not None:
+                os.chmod(temporary, stat.S_IMODE(before.st_mode))
+            yield file
+        os.replace(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _is_stream(path: Path, status: os.stat_result) -> bool:
+    """Whether `path` is no regular file, or names an open one (``/dev/stdout``, ``/dev/fd/3``)."""
+    folder = os.path.realpath(path.parent)
+    return not stat.S_ISREG(status.st_mode) or folder.startswith(("/dev", "/proc"))
 
 
 @contextmanager

@@ -8,9 +8,10 @@ labels cheap.
 
 Inside a kernel: `load(array, offset)`, `store(array, offset, lanes)`, `splat(number)`,
 `+`, `-`, `*`, `/`, `larger`, `smaller`, `choose(a, b, x, y)` (x where a > b, else y) and
-`any_above(a, b)`. Arrays are one-dimensional float32; offsets count numbers, and are not
-checked. Multiplications and additions may be fused, and are never reordered: a large
-number that stands for infinity does not swallow small ones.
+`any_above(a, b)`. Arrays are one-dimensional float32; offsets count numbers, and are checked
+only under NUMBA_BOUNDSCHECK=1, as Numba does for indices. Multiplications and additions may be
+fused, and are never reordered: a large number that stands for infinity does not swallow small
+ones.
 """
 
 import operator
@@ -19,6 +20,7 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
+from numba.core import config
 from numba.extending import intrinsic, models, overload, register_model
 
 WIDTH = 16
@@ -45,8 +47,20 @@ class _LanesModel(models.PrimitiveModel):
 
 
 def _address(context: Any, builder: Any, kind: Any, array: Any, offset: Any) -> Any:
-    data = context.make_array(kind)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [offset]), _VECTOR.as_pointer())
+    plain = context.make_array(kind)(context, builder, array)
+    if getattr(config, "BOUNDSCHECK", None):
+        _check_bounds(context, builder, plain.nitems, offset)
+    return builder.bitcast(builder.gep(plain.data, [offset]), _VECTOR.as_pointer())
+
+
+def _check_bounds(context: Any, builder: Any, size: Any, offset: Any) -> None:
+    """Raise IndexError unless offset + 16 ≤ size; Numba's own check cannot see raw addresses."""
+    width = ir.Constant(size.type, WIDTH)
+    too_short = builder.icmp_unsigned("<", size, width)
+    beyond = builder.icmp_unsigned(">", offset, builder.sub(size, width))
+    with builder.if_then(builder.or_(too_short, beyond), likely=False):
+        message = "lanes are out of bounds"
+        context.call_conv.return_user_exc(builder, IndexError, (message,))
 
 
 def _is_plain(array: Any) -> bool:

@@ -1,22 +1,42 @@
 """Names: the check that they differ, and how messages show them."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 from labelwood.errors import DataError
 
 _CHARACTERS, _ITEMS = 40, 8
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def check_names(names: Sequence[str], what: str) -> None:
-    """Refuse names that are no text, or not all different."""
+    """Refuse names that are no text, hold control characters, or are not all different."""
     if isinstance(names, str):
         raise DataError(f"{what} must be a list of names. Got {shown(names)} instead.")
     for name in names:
         if not isinstance(name, str):
             raise DataError(f"{what} must hold text. Got {name!r} instead.")
+        if has_control(name):
+            raise DataError(f"{what} holds {shown(name)}, {CONTROL_REFUSED}.")
     double = first_double(names)
     if double is not None:
         raise DataError(f"{what} holds {shown(names[double])} twice.")
+
+
+CONTROL_REFUSED = "a name with a control character; remove it"
+
+
+def has_control(name: str) -> bool:
+    """Whether a name holds a control character, with which it would not survive all formats.
+
+    NumPy drops a final NUL, so that two names become one; tabs and line ends divide files.
+
+    Examples
+    --------
+    >>> has_control("owl"), has_control("owl\\0"), has_control("a\\tb")
+    (False, True, True)
+    """
+    return _CONTROL.search(name) is not None
 
 
 def first_double(names: Sequence[str]) -> int | None:

@@ -26,6 +26,7 @@ class Constraint(Protocol):
         """`text` as a value (ValueError when it is none)."""
 
 
+MAX_INT = 2**31 - 1
 Constraints: TypeAlias = Mapping[str, Constraint | tuple[Constraint | None, ...]]
 
 
@@ -38,25 +39,50 @@ def _bounds(low: float | None, high: float | None, above: float | None, below: f
     return " " + " and ".join(parts) if parts else ""
 
 
+def parse_int(text: str) -> int:
+    """`text` as a whole number: digits and a sign, not all that Python takes (``1_0``, ``１０``).
+
+    Examples
+    --------
+    >>> parse_int("-12")
+    -12
+    """
+    if not text.isascii() or "_" in text:
+        raise ValueError(text)
+    return int(text)
+
+
+def parse_float(text: str) -> float:
+    """`text` as a number, of ASCII characters and without underscores.
+
+    Examples
+    --------
+    >>> parse_float("1e-3")
+    0.001
+    """
+    if not text.isascii() or "_" in text:
+        raise ValueError(text)
+    return float(text)
+
+
 @dataclass(frozen=True)
 class Integer:
-    """Whole numbers in low…high."""
+    """Whole numbers in low…high, which kernels can count to: −2³¹…2³¹ − 1 unless told otherwise."""
 
     low: int | None = None
     high: int | None = None
 
     def accepts(self, value: object) -> bool:
         """Whether `value` is in the set."""
-        return (
-            isinstance(value, Integral)
-            and not isinstance(value, bool)
-            and (self.low is None or int(value) >= self.low)
-            and (self.high is None or int(value) <= self.high)
-        )
+        if not isinstance(value, Integral) or isinstance(value, bool):
+            return False
+        low = -MAX_INT if self.low is None else self.low
+        high = MAX_INT if self.high is None else self.high
+        return low <= int(value) <= high
 
     def parse(self, text: str) -> object:
         """`text` as a whole number."""
-        return int(text)
+        return parse_int(text)
 
     def __str__(self) -> str:
         return "an int" + _bounds(self.low, self.high, None, None)
@@ -89,7 +115,7 @@ class Real:
 
     def parse(self, text: str) -> object:
         """`text` as a number."""
-        return float(text)
+        return parse_float(text)
 
     def __str__(self) -> str:
         return "a number" + _bounds(self.low, self.high, self.above, self.below)
@@ -149,7 +175,11 @@ class Instance:
         return "an instance of " + " or ".join(self.names)
 
 
-RANDOM_STATE = (Integer(low=0), Instance("SeedSequence", "Generator", "RandomState"), None)
+RANDOM_STATE = (
+    Integer(low=0, high=2**64 - 1),
+    Instance("SeedSequence", "Generator", "RandomState"),
+    None,
+)
 N_JOBS = (Integer(low=1), Integer(high=-1), None)
 
 
@@ -167,10 +197,26 @@ def check_parameter(
     for one in alternatives:
         if value is None if one is None else one.accepts(value):
             return
-    raise ParameterError(
-        f"The {name!r} parameter of {owner} must be {_describe(alternatives)}. "
-        f"Got {value!r} instead."
+    raise _outside(owner, name, value, alternatives)
+
+
+def _outside(
+    owner: str, name: str, value: object, alternatives: tuple[Constraint | None, ...]
+) -> ParameterError:
+    unbounded = any(isinstance(one, Integer) and one.high is None for one in alternatives)
+    too_large = unbounded and isinstance(value, Integral) and abs(int(value)) > MAX_INT
+    limit = f", of at most {MAX_INT}" if too_large else ""
+    return ParameterError(
+        f"The {name!r} parameter of {owner} must be {_describe(alternatives)}{limit}. "
+        f"Got {_shown(value)} instead."
     )
+
+
+def _shown(value: object) -> str:
+    try:
+        return repr(value)
+    except ValueError:  # a whole number of too many digits
+        return "a number too long to print"
 
 
 def parse_parameter(owner: str, name: str, text: str, constraints: Constraints) -> Any:
@@ -191,10 +237,9 @@ def parse_parameter(owner: str, name: str, text: str, constraints: Constraints) 
             continue
         if one.accepts(value):
             return value
-    raise ParameterError(
-        f"The {name!r} parameter of {owner} must be {_describe(alternatives)}. "
-        f"Got {text!r} instead."
-    )
+        if isinstance(value, int) and abs(value) > MAX_INT:
+            raise _outside(owner, name, value, alternatives)
+    raise _outside(owner, name, text, alternatives)
 
 
 def _describe(alternatives: tuple[Constraint | None, ...]) -> str:

@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from types import ModuleType
@@ -145,8 +146,10 @@ def load_dataset(
         given = getattr(options, name)
         if given is not None and len(given) == 0:
             raise ParameterError(f"The {name!r} parameter of load_dataset must not be empty.")
-    source = read_source(path)
-    chosen = _FORMATS[format or sniff(source, path)]
+    source = read_source(path, may_be_empty=True)
+    chosen = _FORMATS[format or ("jsonl" if _is_empty_batch(source, path) else sniff(source, path))]
+    if source.is_empty and chosen.name != "jsonl":
+        raise source.error(None, f"it is empty, which {chosen.title} does not allow")
     _check_options(chosen, options)
     dataset = chosen.read(source, options)
     forest = dataset.taxonomy
@@ -157,6 +160,11 @@ def load_dataset(
     taken = ", ".join(filter(None, (chosen.title, dataset.description)))
     description = f"{Path(file_name(path)).name} ({taken})"
     return replace(dataset, taxonomy=forest, description=description)
+
+
+def _is_empty_batch(source: Source, path: str | Path) -> bool:
+    """Whether it is JSONL without a line, which is what an empty stream is taken for."""
+    return source.is_empty and (str(path) == STANDARD_STREAM or not format_suffix(path))
 
 
 def _check_options(chosen: _Format, options: ReadOptions) -> None:
@@ -185,10 +193,13 @@ def save_dataset(
     dataset: Dataset,
     path: str | Path,
     format: str | None = None,  # noqa: A002 - as in load_dataset
+    *,
+    overwrite: bool = False,
 ) -> None:
     """Write a data set.
 
-    A temporary sibling is written and then renamed, so that no half of a file is left.
+    A temporary sibling is written and then renamed, so that no half of a file is left; a write
+    that fails leaves no file at all.
 
     Parameters
     ----------
@@ -201,6 +212,8 @@ def save_dataset(
         XMC text holds numbers only: label and feature names go to siblings
         ``<name>.labels.txt`` and ``<name>.features.txt``. JSONL holds the labels and
         features that occur. A NumPy archive holds everything but the taxonomy.
+    overwrite : bool
+        Whether files of names that are there already, with other names, may be replaced.
 
     Examples
     --------
@@ -222,9 +235,23 @@ def save_dataset(
     check_parameter("save_dataset", "format", chosen, OneOf(*_WRITABLE))
     module = _FORMATS[chosen].module()
     try:
+        siblings: dict[Path, bytes] = {}
         if chosen == "xmc" and str(path) != STANDARD_STREAM:
-            module.write_names(dataset, Path(path))
-        with writing(path) as file:
-            module.write(dataset, file)
+            siblings = _to_write(module.name_files(dataset, Path(path)), overwrite=overwrite)
+        with ExitStack() as files:  # they take their places together, when all are written
+            for sibling, content in siblings.items():
+                files.enter_context(writing(sibling)).write(content)
+            module.write(dataset, files.enter_context(writing(path)))
     except UnicodeEncodeError as error:
         raise DataError(f"{path}: a text or name cannot be written as UTF-8 ({error})") from None
+
+
+def _to_write(siblings: dict[Path, bytes], *, overwrite: bool) -> dict[Path, bytes]:
+    """Those that are not there yet; what is there and differs is refused."""
+    for sibling, content in siblings.items():
+        if sibling.exists() and not overwrite and sibling.read_bytes() != content:
+            raise DataError(
+                f"{sibling} is there already and holds other names; move it away, write to another "
+                "name, or give overwrite=True"
+            )
+    return {one: content for one, content in siblings.items() if overwrite or not one.exists()}

@@ -226,6 +226,6 @@ def _check_state(content: object) -> None:
     names = ("ledger", "policy", "seed", "name", "open")
     if not isinstance(content, Mapping) or any(name not in content for name in names):
         raise DataError(f"a sequence of experiments has {', '.join(names)}. Got {shown(content)}.")
-    if not Integer(low=0).accepts(content["seed"]):
+    if not Integer(low=0, high=2**64 - 1).accepts(content["seed"]):
         raise DataError(f"the seed of a sequence is an int ≥ 0. Got {shown(content['seed'])}.")
     check_text("the name of an experiment", content["name"])

@@ -33,6 +33,19 @@ _FAULTS = (
     TypeError,
     ValueError,
 )
+_BLOCK = 2**20  # numbers checked at once
+# Format 1 did not say which attributes hold NaN or infinity on purpose.
+_NOT_FINITE_IN_FORMAT_1 = (
+    "intercept_",
+    "center_squares_",
+    "margin_",
+    "lower_bound_",
+    "cv_errors_",
+    "subtree_errors_",
+    "slopes_",
+    "min_gains_",
+    "trial_errors_",
+)
 _FITTED = re.compile(r"[A-Za-z][A-Za-z0-9_]*_")
 
 
@@ -94,11 +107,15 @@ class Encoder:
             # A generator has moved on since; the fitted model does not need it.
             params.pop("random_state", None)
         fitted = {key: one for key, one in vars(value).items() if _FITTED.fullmatch(key)}
-        return {
+        stored = {
             "class": kind,
             "params": {key: self.encode(one, f"{name}.{key}") for key, one in params.items()},
             "fitted": {key: self.encode(one, f"{name}.{key}") for key, one in fitted.items()},
         }
+        # NaN and infinity mean something in some attributes, as for a label without samples; in
+        # all others they are refused when the model is loaded.
+        not_finite = [key for key, one in fitted.items() if not _is_finite(one)]
+        return {**stored, "not_finite": not_finite} if not_finite else stored
 
     @staticmethod
     def _key(key: object, name: str) -> str:
@@ -179,13 +196,34 @@ class Decoder:
             kind._from_older_version(params, fitted)
         value = kind(**params)
         check_parameters(value, getattr(value, "_constraints", {}))
+        may_be_infinite = content.get("not_finite", _NOT_FINITE_IN_FORMAT_1)
         for key, one in fitted.items():
             if not _FITTED.fullmatch(key):
                 raise ModelError(f"{content['class']} cannot have the fitted attribute {key!r}")
+            if key not in may_be_infinite and not _is_finite(one):
+                raise ModelError(f"{content['class']}.{key} holds NaN or infinity")
             setattr(value, key, one)
         if content["fitted"]:
             value._check_fitted()
         return value
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether all numbers in `value` are finite: predictions from others would be NaN."""
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_finite, value))
+    if isinstance(value, dict):
+        return all(map(_is_finite, value.values()))
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if sp.issparse(value):
+        return _is_finite(value.data)
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+        flat = value.reshape(-1)
+        # In blocks, as the answer of isfinite is an array too.
+        blocks = (flat[start : start + _BLOCK] for start in range(0, flat.size, _BLOCK))
+        return all(bool(np.isfinite(block).all()) for block in blocks)
+    return True
 
 
 def estimator_class(name: str) -> Any:

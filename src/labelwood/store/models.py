@@ -3,7 +3,6 @@
 import hashlib
 import json
 import platform
-import sys
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -13,40 +12,46 @@ from sklearn.utils.validation import check_is_fitted
 
 from labelwood.errors import ModelError
 from labelwood.store.codec import Encoder, decode_checked
-from labelwood.store.files import (
-    ARRAY_FILE,
+from labelwood.store.directory import (
     FORMAT,
+    FORMAT_VERSION,
     MODEL_FILE,
-    read_arrays,
-    read_json,
-    replaced_directory,
-    write_arrays,
-    write_json,
+    checked_description,
+    locked_directory,
+    read_file,
+    read_model,
+    replace_description,
+    require_space,
+    store_arrays,
 )
 from labelwood.store.upgrade import upgrade
-
-FORMAT_VERSION = 2
 
 
 def save(model: BaseEstimator, path: str | Path) -> None:
     """Write a fitted model to the directory `path`, replacing a model that is there.
 
-    The directory appears whole or not at all. It holds `model.json` (format version,
-    class, parameters, names and a manifest) and `arrays.safetensors`. A `random_state`
-    that is not a number is not stored.
+    At every moment the directory holds the old model or the new one, also for a process that is
+    killed and for those that load meanwhile. It holds `model.json` (format version, class,
+    parameters, names and a manifest) and `arrays-<hash>.safetensors`. A `random_state` that is not
+    a number is not stored.
     """
     check_is_fitted(model)
     encoder = Encoder()
     content = encoder.encode(model, type(model).__name__)
-    with replaced_directory(Path(path)) as directory:
-        digest = write_arrays(directory / ARRAY_FILE, encoder.arrays)
+    n_bytes = sum(array.nbytes for array in encoder.arrays.values())
+    with locked_directory(Path(path)) as directory:
+        require_space(directory, n_bytes)
+        arrays_file, digest = store_arrays(directory, encoder.arrays)
+        manifest = _manifest(model)
+        manifest |= {"arrays_file": arrays_file, "arrays_pieces_sha256": digest}
+        manifest["model_sha256"] = _content_hash(content)
         description = {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
-            "manifest": _manifest(model, digest, _content_hash(content)),
+            "manifest": manifest,
             "model": content,
         }
-        write_json(directory / MODEL_FILE, description)
+        replace_description(directory, description)
 
 
 def load(path: str | Path) -> Any:
@@ -55,52 +60,38 @@ def load(path: str | Path) -> Any:
     Nothing in the directory is executed: classes come from labelwood's own list,
     and a directory that is truncated, changed or of a newer format is refused.
     """
-    directory = Path(path)
-    description = read_description(directory)
-    manifest, content = description["manifest"], description.get("model")
-    if _content_hash(content) != manifest.get("model_sha256"):
-        raise ModelError(f"{directory / MODEL_FILE} is damaged: it was changed after it was saved")
-    if "arrays_sha256" in manifest:  # of the whole file, as it was written at first
-        arrays = read_arrays(directory / ARRAY_FILE, manifest["arrays_sha256"], sys.maxsize)
-    else:
-        arrays = read_arrays(directory / ARRAY_FILE, manifest.get("arrays_pieces_sha256"))
+    file = Path(path) / MODEL_FILE
+    description, arrays = read_model(Path(path))
+    content = description.get("model")
+    if _content_hash(content) != description["manifest"].get("model_sha256"):
+        raise ModelError(f"{file} is damaged: it was changed after it was saved")
     content = upgrade(content, description["format_version"])
-    model = decode_checked(content, arrays, str(directory / MODEL_FILE))
+    model = decode_checked(content, arrays, str(file))
     if not isinstance(model, BaseEstimator):
-        raise ModelError(f"{directory / MODEL_FILE} holds no model")
+        raise ModelError(f"{file} holds no model")
     return model
 
 
 def read_description(path: str | Path) -> dict[str, Any]:
     """The checked content of `model.json`, without the arrays."""
     file = Path(path) / MODEL_FILE
-    description = read_json(file)
-    if not isinstance(description, dict) or description.get("format") != FORMAT:
-        raise ModelError(f"{file} does not describe a labelwood model")
-    found = description.get("format_version")
-    if not isinstance(found, int) or not 1 <= found <= FORMAT_VERSION:
-        raise ModelError(
-            f"{file} has format version {found!r}; this labelwood reads up to "
-            f"{FORMAT_VERSION}: upgrade it"
-        )
-    if not isinstance(description.get("manifest"), dict):
-        raise ModelError(f"{file} has no manifest")
-    return description
+    return checked_description(read_file(file), file)
 
 
 def _content_hash(content: object) -> str:
-    canonical = json.dumps(content, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+    try:
+        canonical = json.dumps(content, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+    except RecursionError:
+        return ""  # no model is nested so deeply
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def _manifest(model: BaseEstimator, arrays: str, content: str) -> dict[str, Any]:
+def _manifest(model: BaseEstimator) -> dict[str, Any]:
     packages = ("labelwood", "numpy", "scipy", "scikit-learn", "numba")
     seed = model.get_params().get("random_state")
     if seed is None:
         seed = model.get_params().get("estimator__random_state")
     return {
-        "arrays_pieces_sha256": arrays,
-        "model_sha256": content,
         "data_sha256": getattr(model, "data_hash_", None),
         "seed": seed if isinstance(seed, int) else None,
         "versions": {

@@ -4,9 +4,14 @@ import gzip
 import io
 import lzma
 import os
+import stat
+import threading
+import time
+import zlib
 
 import pytest
 
+from labelwood.core import io as files
 from labelwood.core.io import Source, read_source, writing
 from labelwood.errors import DataError
 
@@ -152,3 +157,111 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
 def test_a_place_that_cannot_be_written_is_an_error(tmp_path):
     with pytest.raises(DataError, match="cannot be written"), writing(tmp_path / "no" / "a.txt"):
         pass
+
+
+def test_many_small_members_take_time_in_proportion(write):
+    path = write("a.gz", gzip.compress(b"x\n", mtime=0) * 30_000)
+    start = time.process_time()
+    assert read_source(path).data == b"x\n" * 30_000
+    assert time.process_time() - start < 5  # copying all that follows each member took minutes
+
+
+def test_a_bomb_is_refused_before_it_fills_the_memory(write, monkeypatch):
+    monkeypatch.setattr(files, "_UNLIMITED_RATIO_BELOW", 2**20)
+    bomb = gzip.compress(b"\0" * 2**23)
+    with pytest.raises(DataError, match=r"decompresses to over .* set LABELWOOD_MAX_DECOMPRESSED"):
+        read_source(write("a.gz", bomb))
+    monkeypatch.setenv("LABELWOOD_MAX_DECOMPRESSED", str(2**24))
+    assert len(read_source(write("a.gz", bomb)).data) == 2**23
+    monkeypatch.setenv("LABELWOOD_MAX_DECOMPRESSED", "1000")
+    with pytest.raises(DataError, match="decompresses to over"):
+        read_source(write("a.gz", bomb))
+
+
+def test_a_dictionary_of_gigabytes_is_refused(write):
+    filters = [{"id": lzma.FILTER_LZMA2, "dict_size": 2**20}]
+    content = bytearray(lzma.compress(TEXT, filters=filters))
+    header = content.index(b"\x21\x01", 12)  # the filter, the size of its properties, the size
+    content[header + 2] = 40  # 4 GiB
+    block = content[12 : 12 + 4 * (content[12] + 1) - 4]
+    content[12 + len(block) : 16 + len(block)] = zlib.crc32(block).to_bytes(4, "little")
+    with pytest.raises(DataError, match="needs over 1,024 MB to decompress"):
+        read_source(write("a.xz", bytes(content)))
+
+
+def test_what_does_not_fit_in_memory_is_refused(write, monkeypatch):
+    monkeypatch.setattr(files, "_MEMORY_CHECK_INTERVAL", 2**10)
+    monkeypatch.setattr(files, "available_memory", lambda: 10)
+    for path in (write("a.txt", b"x" * 2**21), write("a.gz", gzip.compress(b"x" * 2**21))):
+        with pytest.raises(DataError, match=r"does not fit in memory \(0\.0 GB are free\)"):
+            read_source(path)
+
+
+def test_closed_streams_are_errors(monkeypatch):
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(DataError, match="standard input is closed"):
+        read_source("-")
+    monkeypatch.setattr("sys.stdout", None)
+    with pytest.raises(DataError, match="standard output is closed"), writing("-"):
+        pass
+
+
+def test_links_are_followed_and_stay_links(tmp_path):
+    (tmp_path / "target").write_text("old")
+    (tmp_path / "link").symlink_to("target")
+    (tmp_path / "dangling").symlink_to("new")
+    for name in ("link", "dangling"):
+        with writing(tmp_path / name) as file:
+            file.write(b"text")
+        assert (tmp_path / name).is_symlink()
+        assert (tmp_path / name).read_text() == "text"
+
+
+def test_a_replaced_file_keeps_its_permissions(tmp_path):
+    (tmp_path / "secret").write_text("old")
+    (tmp_path / "secret").chmod(0o600)
+    with writing(tmp_path / "secret") as file:
+        file.write(b"text")
+    assert stat.S_IMODE((tmp_path / "secret").stat().st_mode) == 0o600
+
+
+def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    found = []
+    reader = threading.Thread(target=lambda: found.append((tmp_path / "pipe").read_bytes()))
+    reader.start()
+    with writing(tmp_path / "pipe") as file:
+        file.write(b"text")
+    reader.join()
+    assert found == [b"text"]
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+
+
+def test_a_device_is_written_to_and_stays_a_device():
+    before = os.stat(os.devnull)
+    with writing(os.devnull) as file:
+        file.write(b"text")
+    after = os.stat(os.devnull)
+    assert stat.S_ISCHR(after.st_mode)
+    assert (before.st_ino, before.st_rdev) == (after.st_ino, after.st_rdev)
+
+
+@pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="no /dev/fd here")
+def test_an_open_descriptor_is_written_to(tmp_path):
+    with open(tmp_path / "out", "ab") as out:
+        out.write(b"first ")
+        out.flush()
+        with writing(f"/dev/fd/{out.fileno()}") as file:
+            file.write(b"second")
+    assert (tmp_path / "out").read_bytes() == b"first second"
+
+
+def test_a_directory_cannot_be_written_to(tmp_path):
+    with pytest.raises(DataError, match="cannot be written: Is a directory"), writing(tmp_path):
+        pass
+
+
+def test_a_long_name_can_be_written_to(tmp_path):
+    with writing(tmp_path / ("x" * 250)) as file:
+        file.write(b"text")
+    assert (tmp_path / ("x" * 250)).read_bytes() == b"text"

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from builders import random_csr, random_labels
 from labelwood.data.dataset import Dataset
 from labelwood.data.load import load_dataset, save_dataset
-from labelwood.errors import DataError
+from labelwood.errors import DataError, LabelwoodWarning
 
 
 def as_lines(*points):
@@ -162,9 +162,8 @@ def test_what_the_options_ask_for_must_be_there(write, content, options, message
         load_dataset(write("a.jsonl", content), **options)
 
 
-def test_a_file_of_blank_lines_is_an_error(write):
-    with pytest.raises(DataError, match=r"a\.jsonl: all lines are blank"):
-        load_dataset(write("a.jsonl", "\u3000\n\u2028\n"))
+def test_a_file_of_blank_lines_has_no_samples(write):
+    assert len(load_dataset(write("a.jsonl", "\n \n"))) == 0
 
 
 @pytest.mark.parametrize("named", [True, False])
@@ -194,9 +193,39 @@ def test_values_are_written_with_as_few_decimals_as_float32_needs(tmp_path):
     assert '"features": [[0, 0.1]]' in (tmp_path / "a.jsonl").read_text()
 
 
-def test_no_points_cannot_be_written(tmp_path):
-    with pytest.raises(DataError, match="a data set without points cannot be written as JSONL"):
-        save_dataset(Dataset(None, random_labels(0, 1), texts=[]), tmp_path / "a.jsonl")
+def test_a_data_set_without_samples_is_a_file_without_lines(tmp_path):
+    save_dataset(Dataset(None, random_labels(0, 1), texts=[]), tmp_path / "a.jsonl")
+    assert (tmp_path / "a.jsonl").read_bytes() == b""
+    again = load_dataset(tmp_path / "a.jsonl", n_labels=1)
+    assert (len(again), again.texts, again.n_labels) == (0, [], 1)
+
+
+def test_codes_of_labels_are_names_in_the_order_of_numbers(write):
+    lines = '{"text": "a", "labels": [45000000, 7]}\n{"text": "b", "labels": [10]}\n'
+    data = load_dataset(write("a.jsonl", lines))
+    assert data.label_names == ["7", "10", "45000000"]
+    assert data.label_lists() == [["7", "45000000"], ["10"]]
+
+
+def test_a_value_nested_too_deeply_is_refused(write):
+    deep = "[" * 990 + "]" * 990
+    for line in (f'{{"text": {deep}}}\n', f'{{"text": "a", "labels": {deep}}}\n', deep + "\n"):
+        with pytest.raises(DataError, match=r"a\.jsonl, line 1: "):
+            load_dataset(write("a.jsonl", line))
+
+
+@pytest.mark.parametrize("key", ["tags", "Label", "categories"])
+def test_labels_under_another_key_are_warned_of(write, key):
+    path = write("a.jsonl", f'{{"text": "a", "{key}": ["x"]}}\n')
+    with pytest.warns(LabelwoodWarning, match=f"if the labels are in '{key}', give label_column"):
+        data = load_dataset(path)
+    assert data.description == f"a.jsonl (JSONL, no labels among the columns 'text', '{key}')"
+    assert load_dataset(path, label_column=key).label_lists() == [["x"]]
+
+
+def test_a_name_with_a_control_character_is_refused(write):
+    with pytest.raises(DataError, match=r"line 1: found label 'x\\x00', a name with a control"):
+        load_dataset(write("a.jsonl", '{"text": "a", "labels": ["x\\u0000", "x"]}\n'))
 
 
 @pytest.mark.shared

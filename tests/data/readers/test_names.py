@@ -47,3 +47,16 @@ def test_bad_files_are_errors_that_say_what_and_where(write, content, message):
 def test_bad_sequences_are_errors(names, message):
     with pytest.raises(DataError, match=message):
         read_names(names, "label_names")
+
+
+def test_xml_nested_very_deeply_is_read_or_refused_in_one_line(write):
+    def nested(tag):
+        return (
+            "<labels>"
+            + "".join(f'<{tag} name="{i}">' for i in range(3000))
+            + (f"</{tag}>" * 3000 + "</labels>")
+        )
+
+    assert len(read_names(write("a.xml", nested("label")), "label_names").names) == 3000
+    with pytest.raises(DataError, match='found \'<tag name="0" />\' where <label name="…">'):
+        read_names(write("a.xml", nested("tag")), "label_names")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelwood.data.load import load_dataset
-from labelwood.errors import DataError
+from labelwood.errors import DataError, LabelwoodWarning
 
 CSV = 'id,text,labels\n1,"An owl, or two.",owl;bird\n2,Nothing,\n'
 TSV = 'id\ttext\tlabels\n1\t"An owl" is\towl; bird\n2\tNothing\t \n'
@@ -81,7 +81,9 @@ def test_blank_lines_are_skipped_and_the_last_line_end_may_be_missing(write, end
 def test_a_header_alone_gives_no_points(write):
     data = load_dataset(write("a.csv", "text,labels\n"))
     assert (len(data), data.label_lists()) == (0, [])
-    assert repr(data).startswith("Dataset('a.csv (CSV)': 0 points, texts, not vectorised, 0 labels")
+    assert repr(data).startswith(
+        "Dataset('a.csv (CSV)': 0 samples, texts, not vectorised, 0 labels"
+    )
 
 
 @pytest.mark.parametrize(
@@ -119,3 +121,57 @@ def test_real_data_are_read_whole(shared_data):
     with lzma.open(path, "rt", encoding="utf-8", newline="") as file:
         captions = [row["caption"] for row in csv.DictReader(file)]
     assert load_dataset(path, text_column="caption", id_column="rank").texts == captions
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (['"[""a"", ""b""]"', "[]"], [["a", "b"], []]),
+        (["\"['a', 'b c']\"", "['it\\'s']"], [["a", "b c"], ["it's"]]),
+        (["['a' 'b']", ""], [["a", "b"], []]),
+        (['"[a, b c]"', "[a]"], [["a", "b c"], ["a"]]),
+        (['"[""\\u00e9, x""]"', "[]"], [["é, x"], []]),
+        (["a; b", "[c]"], [["a", "b"], ["[c]"]]),
+        (['"Washington, DC"', "Rome", "Oslo"], [["Washington, DC"], ["Rome"], ["Oslo"]]),
+        (["true/false", "a", "b"], [["true/false"], ["a"], ["b"]]),
+    ],
+)
+def test_labels_are_lists_or_separated_by_semicolons(write, cells, expected):
+    rows = "".join(f"text,{cell}\n" for cell in cells)
+    assert load_dataset(write("a.csv", "text,labels\n" + rows)).label_lists() == expected
+
+
+@pytest.mark.parametrize("separator", ["|", ","])
+@pytest.mark.parametrize("cells", [["a{s}b", "c{s}a"], ["a", "b", "c", "d", "a{s}b", "c{s}b", "a"]])
+def test_another_separator_is_refused_with_the_remedy(write, separator, cells):
+    rows = "".join(f'text,"{cell.format(s=separator)}"\n' for cell in cells)
+    path = write("a.csv", "text,labels\n" + rows)
+    with pytest.raises(
+        DataError, match=rf"if it separates labels give label_separator='\{separator}'"
+    ):
+        load_dataset(path)
+    assert load_dataset(path, label_separator=separator).label_lists()[-1][0] in "ac"
+    assert load_dataset(path, label_separator=";").n_labels >= 2
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (["[a]", "[b]", "c"], "line 4: found 'c' where most cells of labels are lists"),
+        (["['a]", "['b']"], r"line 2: found \"\['a\]\" where a list of labels is expected"),
+        (["[[a]]", "['b']"], r"where a list of labels is expected"),
+    ],
+)
+def test_lists_that_are_none_are_refused(write, cells, message):
+    rows = "".join(f"text,{cell}\n" for cell in cells)
+    with pytest.raises(DataError, match=message):
+        load_dataset(write("a.csv", "text,labels\n" + rows))
+
+
+def test_a_column_that_may_be_the_labels_is_warned_of(write):
+    path = write("a.csv", "text,tags\na,x\n")
+    with pytest.warns(
+        LabelwoodWarning, match="if the labels are in 'tags', give label_column='tags'"
+    ):
+        data = load_dataset(path)
+    assert "no labels among the columns 'text', 'tags'" in repr(data)

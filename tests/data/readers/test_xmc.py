@@ -195,9 +195,8 @@ def test_names_are_written_beside_the_file(tmp_path):
     assert (again.label_names, again.feature_names) == (("a b", "é"), ("x", "y"))
 
 
-@pytest.mark.parametrize("name", ["a\tb", "a\nb", " "])
-def test_a_name_that_needs_more_than_a_line_is_not_written(tmp_path, name):
-    data = Dataset(random_csr(4, 2), random_labels(4, 1), label_names=[name])
+def test_a_name_of_blanks_is_not_written(tmp_path):
+    data = Dataset(random_csr(4, 2), random_labels(4, 1), label_names=[" "])
     with pytest.raises(DataError, match="does not fit on a line of its own"):
         save_dataset(data, tmp_path / "a.txt")
 
@@ -222,3 +221,36 @@ def test_real_data_agree_with_scikit_learn(shared_data):
     assert (data.X != X).nnz == 0
     names = [[data.label_names[int(label)] for label in row] for row in labels]
     assert [sorted(row) for row in data.label_lists()] == [sorted(row) for row in names]
+
+
+def test_claims_of_labels_that_are_never_used_are_refused(write):
+    with pytest.raises(DataError, match="line 1: there are said to be 2,147,483,647 labels, but"):
+        load_dataset(write("a.txt", "1 3 2147483647\n0 1:1\n"))
+
+
+def names_beside(tmp_path):
+    data = Dataset(random_csr(4, 2), random_labels(4, 1), label_names=["owl"])
+    return data, tmp_path / "a.txt", tmp_path / "a.labels.txt"
+
+
+def test_names_of_others_beside_the_file_are_not_replaced(tmp_path):
+    data, path, names = names_beside(tmp_path)
+    names.write_text("years of work\n")
+    with pytest.raises(DataError, match=r"a\.labels\.txt is there already and holds other names"):
+        save_dataset(data, path)
+    assert [one.name for one in tmp_path.iterdir()] == ["a.labels.txt"]
+    save_dataset(data, path, overwrite=True)
+    save_dataset(data, path)  # with the same names
+    assert names.read_text() == "owl\n"
+
+
+def test_a_failed_write_leaves_no_names(tmp_path, monkeypatch):
+    data, path, _ = names_beside(tmp_path)
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("labelwood.data.readers.xmc.write", fail)
+    with pytest.raises(DataError, match="cannot be written: No space left on device"):
+        save_dataset(data, path)
+    assert list(tmp_path.iterdir()) == []

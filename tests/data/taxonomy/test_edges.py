@@ -32,9 +32,22 @@ def test_a_file_is_written_in_column_order_and_read_from_standard_input(monkeypa
     assert Taxonomy.from_file("-", ["b", "a"]) == tree
 
 
-def test_a_name_with_a_tab_cannot_be_written(tmp_path: Path):
-    with pytest.raises(DataError, match=r"tab or a line end cannot be written: 'a\\tb'"):
-        Taxonomy(("a\tb",), [-1]).to_file(tmp_path / "tree.tsv")
+def test_a_name_with_a_tab_is_refused():
+    with pytest.raises(DataError, match=r"holds 'a\\tb', a name with a control character"):
+        Taxonomy(("a\tb",), [-1])
+
+
+def test_an_index_far_beyond_the_number_of_nodes_is_refused(tmp_path: Path):
+    (tmp_path / "tree.txt").write_text("999999999999 0\n")
+    with pytest.raises(DataError, match="Node 999,999,999,999 would make as many nodes"):
+        Taxonomy.from_file(tmp_path / "tree.txt", entries="indices")
+
+
+@pytest.mark.parametrize("index", ["1_0", "１"])
+def test_an_index_is_written_in_plain_digits(tmp_path: Path, index: str):
+    (tmp_path / "tree.txt").write_text(f"{index} 0\n", encoding="utf-8")
+    with pytest.raises(DataError, match=f"found '{index}' where an index is expected"):
+        Taxonomy.from_file(tmp_path / "tree.txt", entries="indices")
 
 
 def test_a_file_may_have_parents_first_blanks_a_root_word_and_windows_line_ends(tmp_path: Path):

@@ -6,19 +6,21 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from labelwood.core.io import Source
-from labelwood.core.names import shown
+from labelwood.core.names import CONTROL_REFUSED, has_control, shown
 from labelwood.core.sparse import make_csr
 from labelwood.core.types import CSR, AnyArray
 from labelwood.data.readers.names import NameList
 
 MAX_COLUMNS = 2**31 - 1  # what a 32-bit index can number
 ROWS_AT_ONCE = 4096  # written in one piece
+_MAX_UNUSED_LABELS = 2**24
 
 
 class ColumnBuilder:
     """Rows of (column, value) entries, where a column is a name (str) or a number (int).
 
-    Without given names the columns are the names that occur, sorted.
+    Without given names the columns are the names that occur, sorted. Numbers of labels are codes
+    then, and codes are names too; numbers of features are columns.
     """
 
     def __init__(
@@ -51,6 +53,8 @@ class ColumnBuilder:
             raise self._source.error(
                 line, f"{kind} {column!r}: a file holds names (text) or numbers, not both"
             )
+        if isinstance(column, int) and self._is_code:
+            return self._index.setdefault(str(column), len(self._index))
         if isinstance(column, int):
             if self._given is not None and self._given.has_ids:
                 raise self._source.error(
@@ -64,6 +68,8 @@ class ColumnBuilder:
             return column
         if not column.strip():
             raise self._source.error(line, f"found a {kind} with an empty name")
+        if has_control(column):
+            raise self._source.error(line, f"found {kind} {shown(column)}, {CONTROL_REFUSED}")
         if self._width is None:
             return self._index.setdefault(column, len(self._index))
         if column not in self._index:
@@ -72,6 +78,10 @@ class ColumnBuilder:
                 why = f"but n_{kind}s is for numbered {kind}s"
             raise self._source.error(line, f"found {kind} {shown(column)}, {why}")
         return self._index[column]
+
+    @property
+    def _is_code(self) -> bool:
+        return self._kind == "label" and self._width is None
 
     def features(self) -> tuple[CSR, Sequence[str] | None]:
         """The matrix of values, and the names of its columns."""
@@ -87,6 +97,7 @@ class ColumnBuilder:
     def labels(self) -> tuple[CSR, Sequence[str] | None]:
         """The indicator matrix, and the names of its columns."""
         indices, width, names = self._finished()
+        check_label_space(self._source, None, width, indices.size)
         return label_matrix(indices, np.asarray(self._ends), width), names
 
     def _finished(self) -> tuple[AnyArray, int, Sequence[str] | None]:
@@ -94,13 +105,23 @@ class ColumnBuilder:
         columns: AnyArray = np.asarray(self._columns)
         if self._given is not None:
             return columns, len(self._given.names), self._given.names
-        if self._type is int or self._width is not None:
+        if self._width is not None or (self._type is int and not self._is_code):
             used = int(columns.max()) + 1 if columns.size else 0
             return columns, used if self._width is None else self._width, None
-        names = sorted(self._index)
+        names = sorted(self._index, key=int if self._type is int else None)
         rank = np.empty(len(names), dtype=np.int64)
         rank[[self._index[name] for name in names]] = np.arange(len(names))
         return rank[columns], len(names), names
+
+
+def check_label_space(source: Source, line: int | None, n_labels: int, n_entries: int) -> None:
+    """Refuse far more labels than are ever used: a number of labels is taken at no one's word."""
+    if n_labels > _MAX_UNUSED_LABELS + 100 * n_entries:
+        raise source.error(
+            line,
+            f"there are said to be {n_labels:,} labels, but they are given {n_entries:,} times in "
+            "all; are the numbers codes? Give the labels as names, in JSONL or CSV",
+        )
 
 
 def feature_matrix(

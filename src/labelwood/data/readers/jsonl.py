@@ -11,8 +11,7 @@ from labelwood.core.sparse import row_blocks
 from labelwood.core.types import CSR, AnyArray
 from labelwood.data.dataset import Dataset
 from labelwood.data.readers.columns import ROWS_AT_ONCE, ColumnBuilder, decimals
-from labelwood.data.readers.options import ReadOptions
-from labelwood.errors import DataError
+from labelwood.data.readers.options import ReadOptions, without_labels
 
 _FEATURES = "features"
 
@@ -27,9 +26,13 @@ def read(source: Source, options: ReadOptions) -> Dataset:
         if reader is None:
             reader = _Reader(source, options, point, number)
         reader.add(number, point)
-    if reader is None:
-        raise source.error(None, "all lines are blank")
-    return reader.dataset()
+    return _empty(source, options) if reader is None else reader.dataset()
+
+
+def _empty(source: Source, options: ReadOptions) -> Dataset:
+    """No samples, which is what a file without lines holds."""
+    Y, names = ColumnBuilder(source, "label", options.labels, options.n_labels).labels()
+    return Dataset(X=None, Y=Y, label_names=names, texts=[])
 
 
 class _Reader:
@@ -46,6 +49,8 @@ class _Reader:
         self.has_features = _FEATURES in first
         self.has_ids = options.id_column is not None or self.id_key in first
         self.needs_labels = options.label_column is not None
+        self.has_labels = False
+        self.keys = list(first)
         optional = {"text": self.has_text, _FEATURES: self.has_features, self.id_key: self.has_ids}
         self.unexpected = [key for key, there in optional.items() if not there]
         if not (self.has_text or self.has_features):
@@ -80,6 +85,7 @@ class _Reader:
         """All points."""
         X, feature_names = self.features.features() if self.has_features else (None, None)
         Y, label_names = self.labels.labels()
+        used = {*self.text_keys, _FEATURES, self.id_key}
         return Dataset(
             X=X,
             Y=Y,
@@ -87,6 +93,7 @@ class _Reader:
             feature_names=feature_names,
             ids=self.ids if self.has_ids else None,
             texts=self.texts if self.has_text else None,
+            description="" if self.has_labels else without_labels(self.source, self.keys, used),
         )
 
     def _value(self, number: int, point: dict[str, Any], key: str) -> Any:
@@ -109,6 +116,7 @@ class _Reader:
     def _label_list(self, number: int, point: dict[str, Any]) -> list[Any]:
         if self.needs_labels:
             self._value(number, point, self.label_key)
+        self.has_labels |= self.label_key in point
         value = point.get(self.label_key)
         if value is None:
             return []
@@ -128,7 +136,10 @@ class _Reader:
             self._refuse(number, _FEATURES, value, "numbers within the range of a 32-bit float")
 
     def _refuse(self, number: int, key: str, value: object, expected: str) -> NoReturn:
-        found = shown(json.dumps(value, ensure_ascii=False))
+        try:
+            found = shown(json.dumps(value, ensure_ascii=False))
+        except RecursionError:
+            found = "a value nested too deeply"
         raise self.source.error(number, f"{key!r} must be {expected}. Got {found} instead")
 
 
@@ -175,8 +186,6 @@ def _parse(source: Source, number: int, line: str) -> dict[str, Any]:
 
 def write(dataset: Dataset, file: IO[bytes]) -> None:
     """Write JSON Lines; columns without names are written as numbers."""
-    if len(dataset) == 0:
-        raise DataError("a data set without points cannot be written as JSONL")
     for rows in row_blocks(dataset.Y, ROWS_AT_ONCE):
         for point in _points(dataset, rows):
             file.write(json.dumps(point, ensure_ascii=False).encode("utf-8") + b"\n")

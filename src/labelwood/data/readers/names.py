@@ -109,6 +109,8 @@ class _Builder(ElementTree.TreeBuilder):
 def _label_name(source: Source, element: ElementTree.Element) -> str:
     name = element.get("name", "")
     if element.tag.rpartition("}")[2] != "label" or not name.strip():
-        tag = shown(ElementTree.tostring(element, encoding="unicode"))
+        # Not by tostring, which calls itself for every level of nesting.
+        attributes = "".join(f' {key}="{value}"' for key, value in element.attrib.items())
+        tag = shown(f"<{element.tag}{attributes} />")
         raise source.error(None, f'found {tag} where <label name="…"> is expected')
     return name

@@ -59,6 +59,8 @@ def sniff(source: Source, path: str | Path) -> str:
     for mark, chosen in ((b"\t", "tsv"), (b",", "csv")):
         if b"text" in line.strip().split(mark):
             return chosen
+    if source.is_empty:
+        raise source.error(None, "it is empty; give its format, if that can be right")
     raise source.error(
         None,
         f"cannot tell the format from {shown(line.decode('utf-8', errors='backslashreplace'))}; "

@@ -9,11 +9,11 @@ from labelwood.core.io import Source
 from labelwood.core.names import first_double, shown, some
 from labelwood.data.dataset import Dataset
 from labelwood.data.readers.columns import ColumnBuilder
-from labelwood.data.readers.options import ReadOptions
+from labelwood.data.readers.label_cells import split_cells
+from labelwood.data.readers.options import ReadOptions, without_labels
 
 _CSV: dict[str, Any] = {"delimiter": ",", "strict": True}
 _TSV: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE, "strict": True}
-_SEPARATOR = ";"
 _LONGEST_FIELD = 2**31 - 1  # the csv module keeps it in a C long, which may have 32 bits
 _field_limit = Lock()
 
@@ -52,15 +52,14 @@ def _rows(source: Source, dialect: dict[str, Any]) -> Iterator[tuple[int, list[s
 
 
 def _gather(source: Source, options: ReadOptions, rows: Iterator[tuple[int, list[str]]]) -> Dataset:
-    number, header = next(rows)
+    number, header = next(rows, (1, []))
     double = first_double(header)
     if double is not None:
         raise source.error(number, f"the column {shown(header[double])} comes twice")
     text_at = [_column(source, number, header, name, "text") for name in options.text_columns]
     label_at = _optional(source, number, header, options.label_column, "label")
     id_at = _optional(source, number, header, options.id_column, "id")
-    separator = options.label_separator or _SEPARATOR
-    labels = ColumnBuilder(source, "label", options.labels)
+    cells: list[tuple[int, str]] = []
     texts: list[str] = []
     ids: list[str] = []
     for number, row in rows:
@@ -69,17 +68,23 @@ def _gather(source: Source, options: ReadOptions, rows: Iterator[tuple[int, list
                 number, f"found {len(row)} fields where the header row has {len(header)}"
             )
         texts.append("\n".join(row[i] for i in text_at))
-        labels.add(number, [] if label_at is None else _split(row[label_at], separator))
+        cells.append((number, "" if label_at is None else row[label_at]))
         if id_at is not None:
             ids.append(row[id_at])
+    labels = ColumnBuilder(source, "label", options.labels)
+    split = split_cells(source, cells, options.label_separator)
+    for (number, _), names in zip(cells, split, strict=True):
+        labels.add(number, names)
     Y, label_names = labels.labels()
+    used = {*options.text_columns, options.id_column or "id"}
     return Dataset(
-        X=None, Y=Y, label_names=label_names, ids=None if id_at is None else ids, texts=texts
+        X=None,
+        Y=Y,
+        label_names=label_names,
+        ids=None if id_at is None else ids,
+        texts=texts,
+        description="" if label_at is not None else without_labels(source, header, used),
     )
-
-
-def _split(field: str, separator: str) -> list[str]:
-    return [label.strip() for label in field.split(separator)] if field.strip() else []
 
 
 def _column(source: Source, line: int, header: Sequence[str], name: str, kind: str) -> int:

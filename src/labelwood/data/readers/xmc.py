@@ -5,13 +5,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from labelwood.core.io import Source, without_compression, writing
-from labelwood.core.names import shown
+from labelwood.core.io import Source, without_compression
+from labelwood.core.names import has_control, shown
 from labelwood.core.sparse import row_blocks
 from labelwood.data.dataset import Dataset
 from labelwood.data.readers.columns import (
     MAX_COLUMNS,
     ROWS_AT_ONCE,
+    check_label_space,
     decimals,
     feature_matrix,
     label_matrix,
@@ -38,6 +39,7 @@ def read(source: Source, options: ReadOptions) -> Dataset:
     n = lines.starts.size
     if n != header.points:
         raise source.error(1, f"the header says {header.points} points, but {n} lines follow it")
+    check_label_space(source, 1, header.labels, lines.labels.size)
     arrays = (lines.values, lines.indices, lines.pointers)
     return Dataset(
         X=feature_matrix(source, arrays, header.features, lambda row: row + 2),
@@ -104,19 +106,19 @@ def _names(given: NameList | None, kind: str, size: int, source: Source) -> tupl
     return None if given is None else given.names
 
 
-def write_names(dataset: Dataset, path: Path) -> None:
-    """Write label and feature names beside `path`, one a line."""
+def name_files(dataset: Dataset, path: Path) -> dict[Path, bytes]:
+    """The files of label and feature names that belong beside `path`: one name a line."""
     stem = without_compression(path).stem
+    files = {}
     for kind, names in (("labels", dataset.label_names), ("features", dataset.feature_names)):
         if not names:
             continue
-        bad = next(
-            (name for name in names if not name.strip() or set(name) & set("\t\r\n\0")), None
-        )
+        bad = next((name for name in names if not name.strip() or has_control(name)), None)
         if bad is not None:
             raise DataError(f"the name {shown(bad)} does not fit on a line of its own")
-        with writing(path.with_name(f"{stem}.{kind}.txt")) as file:
-            file.write("".join(f"{name}\n" for name in names).encode("utf-8"))
+        content = "".join(f"{name}\n" for name in names).encode("utf-8")
+        files[path.with_name(f"{stem}.{kind}.txt")] = content
+    return files
 
 
 def write(dataset: Dataset, file: IO[bytes]) -> None:

@@ -17,6 +17,7 @@ Edge: TypeAlias = tuple[Node | None, Node]
 """Parent and child; the parent of a root is None or −1."""
 
 _SHOWN = 8  # nodes of a cycle
+_MAX_UNUSED_NODES = 2**20
 
 
 def check_nodes(names: tuple[str, ...]) -> None:
@@ -82,7 +83,13 @@ def node_names(edges: Sequence[Edge]) -> tuple[str, ...]:
         return tuple(sorted(names))
     if names:
         raise DataError("Edges must be all names or all indices, or the names must be given.")
-    return tuple(str(i) for i in range(max(int(node) for node in nodes) + 1))
+    size = max(int(node) for node in nodes) + 1
+    if size > _MAX_UNUSED_NODES + 100 * len(nodes):
+        raise DataError(
+            f"Node {size - 1:,} would make as many nodes, of which {len(nodes):,} are used; "
+            "read such codes as names."
+        )
+    return tuple(str(i) for i in range(size))
 
 
 def position(node: Node | None, index: Mapping[str, int]) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from labelwood.core.io import Source, without_compression
 from labelwood.core.names import first_double, shown
+from labelwood.core.params import parse_float
 from labelwood.data.dataset import Dataset
 from labelwood.data.readers.arff.header import (
     HIERARCHICAL,
@@ -248,10 +249,10 @@ class _Rows:
         if attribute.kind == NOMINAL:
             return float(attribute.values[self._choice(line, attribute, value)])
         try:
-            number = float(value)
+            number = parse_float(value)
         except ValueError:
             number = math.nan
-        if "_" in value or not math.isfinite(number):
+        if not math.isfinite(number):
             self._refuse(line, attribute, value, "a finite number")
         if binary and number not in (0, 1):
             self._refuse(line, attribute, value, "0 or 1", remedy=f"; {_REMEDY}")

@@ -1,0 +1,120 @@
+"""`labelwood warm-up`: compile all kernels once, as for the image of a container."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from labelwood.cli import options
+from labelwood.cli.learners import LEARNERS
+
+if TYPE_CHECKING:
+    from labelwood.data.dataset import Dataset
+
+
+def warm_up(
+    jobs: options.Jobs = -1,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Compile all kernels once, so that no later run has to.
+
+    They are cached beside the package, in the user's cache directory if that is not writable,
+    or in the directory of the environment variable NUMBA_CACHE_DIR.
+    """
+    from labelwood.core.kernel import compile_seconds
+
+    compiled: dict[str, float] = {}
+    with options.remarks(quiet):
+        for name, run in _steps(jobs):
+            before = compile_seconds()
+            run()
+            compiled[name] = round(compile_seconds() - before, 1)
+            if not (json or quiet):
+                typer.echo(f"{name:<24} {compiled[name]:>6.1f} s")
+    if json:
+        options.print_json({"seconds": compiled})
+    elif not quiet:
+        typer.echo(f"{'all kernels':<24} {sum(compiled.values()):>6.1f} s")
+
+
+def _steps(jobs: int) -> Iterator[tuple[str, Callable[[], None]]]:
+    from labelwood import Taxonomy, synthetic
+
+    made = synthetic(200, 60, 12, n_test=1, labels_per_sample=2, random_state=0)
+    names = [str(label) for label in range(12)]
+    taxonomy = Taxonomy.from_edges([("0", name) for name in names[1:]], names)
+    yield "readers", lambda: _read(made.train)
+    for learner in LEARNERS:
+        if learner != "auto":
+            yield learner, partial(_train, learner, made.train, taxonomy, jobs)
+    yield "rerankers", lambda: _rerank(made.train)
+    yield "binary learners", lambda: _train_binary(made.train)
+    yield "experiments", _experiment
+
+
+def _read(dataset: "Dataset") -> None:
+    from labelwood.data.load import load_dataset, save_dataset
+    from labelwood.data.splits import split
+
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "data.txt"
+        save_dataset(dataset, path)
+        load_dataset(path)
+        (Path(folder) / "data.svm").write_text("a,b 1:0.5 2:1\n1 2:1\n", encoding="utf-8")
+        load_dataset(Path(folder) / "data.svm")
+    split(dataset, test_size=0.2, random_state=0)
+
+
+def _train(learner: str, dataset: "Dataset", taxonomy: Any, jobs: int) -> None:
+    import warnings
+    from dataclasses import replace
+
+    from labelwood.cli.learners import make_learners
+    from labelwood.tagger import Tagger
+
+    (estimator,) = make_learners(learner, (), seed=0, jobs=jobs).values()
+    parameters = estimator.get_params(deep=False)
+    if "taxonomy" in parameters:
+        estimator.set_params(taxonomy=taxonomy)
+        dataset = replace(dataset, Y=taxonomy.close(dataset.Y))
+    if "calibrate" in parameters:
+        estimator.set_params(calibrate=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the data are too small to learn from
+        tagger = Tagger(estimator).fit(dataset)
+        for rows in (slice(0, 1), slice(0, 50)):  # one sample takes another way than many
+            tagger.predict_topk(dataset.select(range(200)[rows]), 5)
+        tagger.evaluate(dataset)
+
+
+def _rerank(dataset: "Dataset") -> None:
+    import warnings
+
+    from labelwood import OneVsRestSVM, RerankedClassifier, TailClassifier
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for model in (TailClassifier(), RerankedClassifier(OneVsRestSVM(random_state=0))):
+            model.fit(dataset.X, dataset.Y).predict_topk(dataset.X, 5)
+
+
+def _train_binary(dataset: "Dataset") -> None:
+    import warnings
+
+    from labelwood import BudgetedClassifier, BudgetedTreeClassifier
+
+    y = dataset.Y[:, [0]].toarray().ravel() > 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for model in (BudgetedClassifier(), BudgetedTreeClassifier(random_state=0)):
+            model.fit(dataset.X, y).predict(dataset.X)
+
+
+def _experiment() -> None:
+    from labelwood.experiments.simulation import Setting, simulate
+
+    simulate([0.5, 0.6], 0.05, Setting(200), runs=2, random_state=0)
