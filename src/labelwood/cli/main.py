@@ -42,7 +42,6 @@ app.command()(study)
 app.add_typer(experiment)
 app.add_typer(rules)
 app.command()(watch)
-app.add_typer(rules)
 app.command()(demo)
 app.command(name="warm-up")(warm_up)
 
