@@ -81,6 +81,7 @@ def counted_tasks(monkeypatch):
 IN_ONE_PIECE = {
     "KernelBoostingClassifier": "a product of dense matrices, which BLAS shares out itself",
     "KernelRidgeClassifier": "a product of dense matrices, which BLAS shares out itself",
+    "BoostedStumps": "dense scores of a block of rows by vectorized NumPy",
     "RuleTreeClassifier": "one walk down one tree takes less time than a thread to start",
 }
 

@@ -99,7 +99,7 @@ def test_a_number_is_written_in_plain_digits(text):
 
 
 def test_whole_numbers_are_limited_to_what_kernels_can_count():
-    message = "must be an int ≥ 1, of at most 2147483647. Got 1000"
+    message = "must be an int ≥ 1, of at most 9223372036854775807. Got 1000"
     with pytest.raises(ParameterError, match=message):
         parse_parameter("Thing", "max_iter", str(10**26), {"max_iter": Integer(low=1)})
     with pytest.raises(ParameterError, match=message):

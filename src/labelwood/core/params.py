@@ -26,7 +26,7 @@ class Constraint(Protocol):
         """`text` as a value (ValueError when it is none)."""
 
 
-MAX_INT = 2**31 - 1
+MAX_INT = 2**63 - 1
 Constraints: TypeAlias = Mapping[str, Constraint | tuple[Constraint | None, ...]]
 
 
@@ -67,7 +67,7 @@ def parse_float(text: str) -> float:
 
 @dataclass(frozen=True)
 class Integer:
-    """Whole numbers in low…high, which kernels can count to: −2³¹…2³¹ − 1 unless told otherwise."""
+    """Whole numbers in low…high, which kernels can count to: −2⁶³…2⁶³ − 1 unless limits are given."""
 
     low: int | None = None
     high: int | None = None

@@ -42,10 +42,10 @@ def documents(tmp_path):
 
 def test_a_taxonomy_on_the_command_line_asks_for_a_learner_along_it(documents, tmp_path):
     told = run("train", *documents, "-o", tmp_path / "model")
-    assert "taking HierarchicalRLSClassifier: there is a taxonomy" in told
+    assert "learner: HierarchicalRLSClassifier, for there is a taxonomy" in told
     assert labelwood.load(tmp_path / "model").estimator_.parent_.tolist() == [-1, 0]
     told = run("train", *documents, "-o", tmp_path / "flat", "--learner", "onevsrest")
-    assert "taking" not in told
+    assert "for there is a taxonomy" not in told
     assert "OneVsRestSVM trained" in told
 
 
@@ -73,7 +73,9 @@ def test_nodes_above_the_labels_become_labels_on_the_command_line(leaf_documents
 
 
 def test_nodes_above_the_labels_are_not_left_out_silently(leaf_documents):
-    with pytest.raises(LabelwoodWarning, match="2 of 5 nodes of the taxonomy are above"):
+    with pytest.raises(
+        LabelwoodWarning, match="2 of 5 nodes of the taxonomy are ancestors of labels"
+    ):
         run("train", *leaf_documents)
 
 
@@ -109,7 +111,7 @@ def test_the_command_line_wants_a_taxonomy_that_knows_the_labels(tmp_path):
     (tmp_path / "tree.txt").write_text("0\t1\n")
     (tmp_path / "names.txt").write_text("owl\nbird\n")
     train = ["train", str(tmp_path / "docs.txt"), "--learner", "hierarchicalrls", "-o", "m"]
-    with pytest.raises(ParameterError, match="goes by a taxonomy; give --taxonomy FILE"):
+    with pytest.raises(ParameterError, match="needs a taxonomy; give --taxonomy FILE"):
         CliRunner().invoke(app, train, catch_exceptions=False)
     train += [
         "--taxonomy",

@@ -109,7 +109,7 @@ class Assignments:
         """The inverse of `to_dict`."""
         numbers = [values[name] for name in ("seed", "n_handed_out", "n_rounds")]
         pending, arms, queue = (list(values[name]) for name in ("pending", "arms", "queue"))
-        if not all(Integer(low=0).accepts(one) for one in numbers):
+        if not all(Integer(low=0, high=2**64 - 1).accepts(one) for one in numbers):
             raise DataError(f"the stored assignments have no right numbers: {shown(numbers)}")
         assignments = cls(numbers[0])
         assignments.n_handed_out, assignments._n_rounds = numbers[1:]

@@ -39,7 +39,7 @@ class BudgetedEstimator(ClassEstimator):
                 f"budget={self.budget} is above the number of features "
                 f"({self.n_features_in_}): all of them may be used.",
                 LabelwoodWarning,
-                stacklevel=3,
+                stacklevel=4,  # past `fit` and the wrapper that makes it all-or-nothing
             )
         return begun
 

@@ -64,7 +64,7 @@ def rule_tree_terms(
     --------
     >>> terms = rule_tree_terms(10_000, 500, 0, 9, 1_000, 2, 0.05)
     >>> {name: round(value, 3) for name, value in terms.items()}
-    {'training error': 0.05, 'thresholds': 0.0, 'choices and confidence': 0.067}
+    {'training error': 0.05, 'thresholds': 0.0, 'choices and confidence': 0.068}
     """
     n_splits = n_thresholds + n_fixed
     n_leaves = n_splits + 1

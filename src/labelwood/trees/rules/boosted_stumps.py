@@ -75,6 +75,7 @@ class BoostedStumps(LabelEstimator):
         "presence_features": Columns(),
         "n_jobs": N_JOBS,
     }
+    _feature_indices: ClassVar[tuple[str, ...]] = ("features_",)
     _fitted: ClassVar[FittedAttributes] = {
         "intercepts_": (np.float64, ("models",)),
         "stump_indptr_": (np.int64, (None,)),

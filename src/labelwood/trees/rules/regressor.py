@@ -3,6 +3,7 @@
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
@@ -167,12 +168,15 @@ def _check_targets(owner: str, y: object, n: int) -> tuple[DoubleArray, bool]:
     """Targets of shape (n, k), and whether they were given as a list of numbers."""
     if y is None:
         raise DataError(f"{owner} requires y to be passed, but the target y is None.")
+    dense = y.toarray() if sp.issparse(y) else y  # type: ignore[attr-defined]
     try:
         values: AnyArray = check_array(
-            y, ensure_2d=False, dtype=np.float64, input_name="y", ensure_min_samples=0
+            dense, ensure_2d=False, dtype=np.float64, input_name="y", ensure_min_samples=0
         )
     except ValueError as error:
         raise DataError(str(error)) from None
-    if values.ndim > 2 or values.shape[0] != n:
-        raise DataError(f"X has {n} rows and y has shape {values.shape}.")
+    if values.ndim > 2:
+        raise DataError(f"y must have one or two dimensions. Got shape {values.shape}.")
+    if values.shape[0] != n:
+        raise DataError(f"X has {n} rows and y has {values.shape[0]}.")
     return values.reshape(n, -1), values.ndim == 1
