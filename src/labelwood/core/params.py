@@ -67,7 +67,7 @@ def parse_float(text: str) -> float:
 
 @dataclass(frozen=True)
 class Integer:
-    """Whole numbers in low…high, which kernels can count to: −2⁶³…2⁶³ − 1 unless limits are given."""
+    """Whole numbers in low…high, within −2⁶³…2⁶³ − 1 unless limits are given."""
 
     low: int | None = None
     high: int | None = None

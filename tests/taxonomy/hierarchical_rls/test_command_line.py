@@ -74,7 +74,7 @@ def test_nodes_above_the_labels_become_labels_on_the_command_line(leaf_documents
 
 def test_nodes_above_the_labels_are_not_left_out_silently(leaf_documents):
     with pytest.raises(
-        LabelwoodWarning, match="2 of 5 nodes of the taxonomy are ancestors of labels"
+        LabelwoodWarning, match="2 of 5 nodes of the taxonomy are ancestors"
     ):
         run("train", *leaf_documents)
 
@@ -119,5 +119,5 @@ def test_the_command_line_wants_a_taxonomy_that_knows_the_labels(tmp_path):
         "--label-names",
         str(tmp_path / "names.txt"),
     ]
-    with pytest.raises(LabelwoodWarning, match="2 of 2 labels are no nodes of the taxonomy"):
+    with pytest.raises(LabelwoodWarning, match="2 of 2 labels are not in the taxonomy"):
         CliRunner().invoke(app, train, catch_exceptions=False)
