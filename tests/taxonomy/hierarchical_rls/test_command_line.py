@@ -73,9 +73,7 @@ def test_nodes_above_the_labels_become_labels_on_the_command_line(leaf_documents
 
 
 def test_nodes_above_the_labels_are_not_left_out_silently(leaf_documents):
-    with pytest.raises(
-        LabelwoodWarning, match="2 of 5 nodes of the taxonomy are ancestors"
-    ):
+    with pytest.raises(LabelwoodWarning, match="2 of 5 nodes of the taxonomy are ancestors"):
         run("train", *leaf_documents)
 
 
