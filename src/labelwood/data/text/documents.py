@@ -11,7 +11,7 @@ from labelwood.errors import DataError
 
 SEGMENT_BYTES = 4 << 20
 """Bytes of text in a segment: enough that its tables are few, and few enough that the tables
-stay in the cache of a core (tuned on the training texts of EURLEX57K, 1 to 32 MB)."""
+are small beside the texts. A conventional size that has not been tuned."""
 
 
 class Segment(NamedTuple):
