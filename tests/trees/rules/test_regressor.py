@@ -41,7 +41,7 @@ def test_large_targets_keep_their_digits():
 
 def test_targets_of_another_length_are_refused():
     X, _ = table()
-    with pytest.raises(DataError, match="X has 200 rows and y has shape"):
+    with pytest.raises(DataError, match="X has 200 rows and y has 199"):
         RuleTreeRegressor().fit(X, np.zeros(199))
     with pytest.raises(DataError, match="y to be passed"):
         RuleTreeRegressor().fit(X, None)
