@@ -8,7 +8,7 @@ __version__ = "0.1.0"
 # Public names and where they live. They are imported on first use, so that
 # importing labelwood is quick and compiles nothing.
 _HOME = {
-    "AnnotationTreeClassifier": "labelwood.trees.coding.annotation",
+    "AnnotationTreeClassifier": "labelwood.trees.coding.estimator",
     "BestArmExperiment": "labelwood.experiments.best_arm.experiment",
     "BoostedStumps": "labelwood.trees.rules.boosted_stumps",
     "BudgetedClassifier": "labelwood.linear.budgeted.estimator",
@@ -29,11 +29,11 @@ _HOME = {
     "PfastXMLClassifier": "labelwood.trees.fastxml.pfastrexml",
     "PfastreXMLClassifier": "labelwood.trees.fastxml.pfastrexml",
     "PopularityClassifier": "labelwood.baselines",
-    "PowersetTreeClassifier": "labelwood.trees.coding.powerset",
+    "PowersetTreeClassifier": "labelwood.trees.coding.estimator",
     "RerankedClassifier": "labelwood.reranking.reranked",
-    "RuleSet": "labelwood.trees.rules.rule_set",
-    "RuleTreeClassifier": "labelwood.trees.rules.estimator",
-    "RuleTreeRegressor": "labelwood.trees.rules.regressor",
+    "RuleSet": "labelwood.trees.rules.rule_set.estimator",
+    "RuleTreeClassifier": "labelwood.trees.rules.decision_tree.classifier",
+    "RuleTreeRegressor": "labelwood.trees.rules.decision_tree.regressor",
     "StreamMonitor": "labelwood.sequences.monitor.monitor",
     "Tagger": "labelwood.tagger",
     "TailClassifier": "labelwood.reranking.tail",
@@ -113,15 +113,17 @@ if TYPE_CHECKING:
     )
     from labelwood.taxonomy.perceptron import HierarchicalPerceptron as HierarchicalPerceptron
     from labelwood.trees.budgeted.estimator import BudgetedTreeClassifier as BudgetedTreeClassifier
-    from labelwood.trees.coding.annotation import (
+    from labelwood.trees.coding.estimator import (
         AnnotationTreeClassifier as AnnotationTreeClassifier,
     )
-    from labelwood.trees.coding.powerset import PowersetTreeClassifier as PowersetTreeClassifier
+    from labelwood.trees.coding.estimator import PowersetTreeClassifier as PowersetTreeClassifier
     from labelwood.trees.fastxml.estimator import FastXMLClassifier as FastXMLClassifier
     from labelwood.trees.fastxml.pfastrexml import PfastreXMLClassifier as PfastreXMLClassifier
     from labelwood.trees.fastxml.pfastrexml import PfastXMLClassifier as PfastXMLClassifier
     from labelwood.trees.labeltree.estimator import LabelTreeClassifier as LabelTreeClassifier
     from labelwood.trees.rules.boosted_stumps import BoostedStumps as BoostedStumps
-    from labelwood.trees.rules.estimator import RuleTreeClassifier as RuleTreeClassifier
-    from labelwood.trees.rules.regressor import RuleTreeRegressor as RuleTreeRegressor
-    from labelwood.trees.rules.rule_set import RuleSet as RuleSet
+    from labelwood.trees.rules.decision_tree.classifier import (
+        RuleTreeClassifier as RuleTreeClassifier,
+    )
+    from labelwood.trees.rules.decision_tree.regressor import RuleTreeRegressor as RuleTreeRegressor
+    from labelwood.trees.rules.rule_set.estimator import RuleSet as RuleSet

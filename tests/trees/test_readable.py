@@ -8,7 +8,7 @@ import pytest
 from labelwood import BudgetedTreeClassifier, RuleTreeClassifier
 from labelwood.errors import ParameterError
 from labelwood.trees import readable
-from labelwood.trees.rules.readout import SplitReader
+from labelwood.trees.rules.decision_tree.readout import SplitReader
 
 
 @pytest.fixture(scope="module")

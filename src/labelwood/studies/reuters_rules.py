@@ -109,7 +109,7 @@ def _learners(options: Options) -> dict[str, Any]:
 
     from labelwood.linear.onevsrest import OneVsRestSVM
     from labelwood.trees.rules.boosted_stumps import BoostedStumps
-    from labelwood.trees.rules.estimator import RuleTreeClassifier
+    from labelwood.trees.rules.decision_tree import RuleTreeClassifier
 
     leaves = 8 if options.quick else MAX_LEAVES
     common: dict[str, Any] = {"random_state": options.seed, "n_jobs": options.jobs}
@@ -173,7 +173,7 @@ def _rule_rows(
     import warnings
 
     from labelwood.errors import LabelwoodWarning
-    from labelwood.trees.rules.estimator import RuleTreeClassifier
+    from labelwood.trees.rules.decision_tree import RuleTreeClassifier
     from labelwood.trees.rules.rule_set import RuleSet
 
     label_names = list(train.label_names or ())

@@ -28,8 +28,7 @@ from labelwood.trees.bounds.guarantees import (
     powerset_length_bound,
 )
 from labelwood.trees.budgeted.estimator import BudgetedTreeClassifier
-from labelwood.trees.coding.annotation import AnnotationTreeClassifier
-from labelwood.trees.coding.powerset import PowersetTreeClassifier
+from labelwood.trees.coding.estimator import AnnotationTreeClassifier, PowersetTreeClassifier
 from trees.coding.codingtrees import code_lengths, label_set, margins, rows_of, sets_of, shape
 
 deltas = st.floats(1e-6, 0.99)

@@ -11,7 +11,7 @@ from builders import random_csr, random_labels
 from labelwood.core.sparse import csr_arrays
 from labelwood.trees.coding._shape_kernels import annotate, node_depths, preorder
 from labelwood.trees.coding._walk_kernels import _chain, _chain_pays
-from labelwood.trees.coding.annotation import AnnotationTreeClassifier
+from labelwood.trees.coding.estimator import AnnotationTreeClassifier
 from labelwood.trees.coding.label_sets import label_sets
 from trees.coding.codingtrees import code_lengths, entropy, sets_of, shape, walk
 

@@ -16,9 +16,8 @@ from labelwood.core import memory
 from labelwood.core.sparse import unit_rows
 from labelwood.errors import DataError, LabelwoodWarning, ParameterError
 from labelwood.linear.l2svm.solver import primal_objective
-from labelwood.trees.coding.annotation import AnnotationTreeClassifier
+from labelwood.trees.coding.estimator import AnnotationTreeClassifier, PowersetTreeClassifier
 from labelwood.trees.coding.label_sets import label_sets, merge_rare
-from labelwood.trees.coding.powerset import PowersetTreeClassifier
 from trees.coding.codingtrees import (
     code_lengths,
     entropy,

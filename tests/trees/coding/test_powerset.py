@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from builders import random_csr, random_labels
 from labelwood.trees.coding._shape_kernels import huffman
-from labelwood.trees.coding.powerset import PowersetTreeClassifier
+from labelwood.trees.coding.estimator import PowersetTreeClassifier
 from trees.coding.codingtrees import code_lengths, entropy, sets_of, shape
 
 EXAMPLE = [["a", "b"]] * 3 + [["a", "c"]] + [["e"]] * 3 + [["c"]]  # figure 2 of the paper

@@ -5,7 +5,7 @@ new parameters; everything else is here, once.
 """
 
 from labelwood.sequences.engine.certificate import Certificate, certify, mixing
-from labelwood.sequences.engine.chain import Chain
+from labelwood.sequences.engine.chain import Chain, stationary_distribution
 from labelwood.sequences.engine.em import Emissions, Run, maximize
 from labelwood.sequences.engine.model import SequenceModel
 from labelwood.sequences.engine.recursions import (
@@ -33,4 +33,5 @@ __all__ = [
     "most_probable_path",
     "sample_states",
     "smooth",
+    "stationary_distribution",
 ]

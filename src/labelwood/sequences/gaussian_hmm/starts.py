@@ -10,8 +10,8 @@ from threadpoolctl import threadpool_limits
 
 from labelwood.core.types import DoubleArray, PointerArray
 from labelwood.sequences.engine import Chain, Sequences
-from labelwood.sequences.engine.spectral import spectral_start
 from labelwood.sequences.gaussian_hmm.emissions import Gaussian
+from labelwood.sequences.gaussian_hmm.spectral import spectral_start
 
 _CLUSTERED = 100_000  # rows that k-means learns from; it assigns all of them
 _MIXED = ("kmeans", "spectral", "random")

@@ -9,7 +9,7 @@ from labelwood.core.bound import Bound, Terms
 from labelwood.core.params import Instance, Integer, Real, check_parameter
 
 if TYPE_CHECKING:
-    from labelwood.trees.rules.estimator import RuleTreeClassifier
+    from labelwood.trees.rules.decision_tree import RuleTreeClassifier
 
 
 def depth_complexity(depth: int, n: int) -> float:

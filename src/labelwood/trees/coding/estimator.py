@@ -1,9 +1,10 @@
-"""What the powerset tree and the annotation tree share: everything but the shape of the tree."""
+"""The powerset tree and the annotation tree: one estimator, two shapes of the tree."""
 
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 
 from labelwood.core.contract import FittedAttributes
 from labelwood.core.convergence import convergence_report
@@ -11,6 +12,7 @@ from labelwood.core.estimator import LabelEstimator
 from labelwood.core.labels import labels_with_samples
 from labelwood.core.params import N_JOBS, RANDOM_STATE, Boolean, Constraints, Integer, Real
 from labelwood.core.records import record_of, set_record
+from labelwood.core.sparse import csr_arrays
 from labelwood.core.types import CSR, FloatArray, IndexArray, PointerArray
 from labelwood.trees.coding.arrays import CodingTree
 
@@ -241,3 +243,62 @@ class CodingTreeClassifier(LabelEstimator):
     def _check_fitted(self) -> None:
         super()._check_fitted()
         self._tree().check(self.n_features_in_, self.classes_.size)
+
+
+class PowersetTreeClassifier(CodingTreeClassifier):
+    """A Huffman tree over the label sets seen in training (Liu & Tsang 2017, Algorithm 3).
+
+    Frequent label sets are reached by few decisions. `mean_decisions_` is the least that any
+    binary tree has, and lies in [`entropy_`, `entropy_` + 1) (theorem 12). Among equally
+    frequent sets, which Huffman's algorithm may pair as it likes, neighbors in the order of
+    their most frequent labels are paired: decisions between sets that share labels are easier.
+
+    Parameters and attributes are those of `CodingTreeClassifier`.
+
+    Examples
+    --------
+    >>> from labelwood import PowersetTreeClassifier
+    >>> X = [[1, 0, 0], [0, 1, 0], [0, 1, 1], [1, 0, 0]] * 5
+    >>> Y = [["cat"], ["dog"], ["dog", "owl"], ["cat"]] * 5
+    >>> model = PowersetTreeClassifier(C=10, random_state=0).fit(X, Y)
+    >>> model.predict_topk([[0, 1, 1]], k=2).names()
+    [['dog', 'owl']]
+    >>> model.mean_decisions_, model.entropy_
+    (1.5, 1.5)
+    """
+
+    def _code(self, found: "LabelSets") -> "Code":
+        from labelwood.trees.coding._shape_kernels import huffman
+        from labelwood.trees.coding.growth import Code
+
+        return Code(*huffman(found.counts))
+
+
+class AnnotationTreeClassifier(CodingTreeClassifier):
+    """A tree that asks for the most frequent undecided label (Liu & Tsang 2017, Algorithm 4).
+
+    A node considers the labels that some but not all of its samples have (those that none has
+    or all have, the zero and the one label set, are decided) and asks for the one that most
+    have. A leaf is reached when no label is open. `mean_decisions_` is at least `entropy_`;
+    that it is below `entropy_` + 1, as theorem 13 states, is not true in general.
+
+    Parameters and attributes are those of `CodingTreeClassifier`.
+
+    Examples
+    --------
+    >>> from labelwood import AnnotationTreeClassifier
+    >>> X = [[1, 0, 0], [0, 1, 0], [0, 1, 1], [1, 0, 0]] * 5
+    >>> Y = [["cat"], ["dog"], ["dog", "owl"], ["cat"]] * 5
+    >>> model = AnnotationTreeClassifier(C=10, random_state=0).fit(X, Y)
+    >>> model.predict_topk([[0, 1, 1]], k=2).names()
+    [['dog', 'owl']]
+    >>> model.mean_decisions_, model.entropy_
+    (1.5, 1.5)
+    """
+
+    def _code(self, found: "LabelSets") -> "Code":
+        from labelwood.trees.coding._shape_kernels import annotate
+        from labelwood.trees.coding.growth import Code
+
+        members = csr_arrays(sp.csr_array(found.sets.T))
+        return Code(*annotate(csr_arrays(found.sets), members, found.counts))

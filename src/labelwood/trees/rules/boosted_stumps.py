@@ -14,11 +14,19 @@ from labelwood.core.sparse import cuts, row_blocks
 from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, DoubleArray, PointerArray
 from labelwood.errors import DataError
-from labelwood.trees.rules import _split_kernels as kernels
-from labelwood.trees.rules._entry_kernels import Entries, sort_all
-from labelwood.trees.rules.estimator import scores_as_csr
+from labelwood.trees.rules.decision_tree import Columns, scores_as_csr
 from labelwood.trees.rules.features import check_weights, feature_kinds, sort_matrix
-from labelwood.trees.rules.view import Columns
+from labelwood.trees.rules.growth import (
+    END,
+    FEATURE,
+    SCORE,
+    SQUARED,
+    START,
+    THRESHOLD,
+    Entries,
+    best_split_of_one,
+    sort_all,
+)
 
 _ROWS_AT_ONCE = 512
 # Second derivatives of samples that are all but certain are kept away from 0.
@@ -226,7 +234,7 @@ def _boost(
         stats = np.column_stack([np.maximum(p * (1 - p), _LEAST_HESSIAN), target - p])
         stats *= weights[:, None]
         sums = stats.sum(axis=0)
-        best = kernels.best_split_of_one(
+        best = best_split_of_one(
             entries,
             0,
             end,
@@ -235,19 +243,19 @@ def _boost(
             sums,
             kinds,
             positive,
-            kernels.SQUARED,
+            SQUARED,
             int(owner.min_samples_leaf),
             False,
             none,
         )
-        if not best[kernels.SCORE] - sums[1] ** 2 / sums[0] > 1e-12 * total:
+        if not best[SCORE] - sums[1] ** 2 / sums[0] > 1e-12 * total:
             break
-        threshold = float(best[kernels.THRESHOLD])
+        threshold = float(best[THRESHOLD])
         left = np.full(n, threshold >= 0)
-        part = slice(int(best[kernels.START]), int(best[kernels.END]))
+        part = slice(int(best[START]), int(best[END]))
         left[entries.rows[part]] = entries.values[part] <= threshold
         sides = [stats[left].sum(axis=0), stats[~left].sum(axis=0)]
         steps = [float(owner.learning_rate * side[1] / side[0]) for side in sides]
-        model.stumps.append((best[kernels.FEATURE], threshold, steps[0], steps[1]))
+        model.stumps.append((best[FEATURE], threshold, steps[0], steps[1]))
         margins += np.where(left, steps[0], steps[1])
     return model

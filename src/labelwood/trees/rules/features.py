@@ -10,8 +10,15 @@ from labelwood.core.contract import check_features
 from labelwood.core.sparse import csr_arrays, make_csr
 from labelwood.core.types import CSR, AnyArray, DoubleArray, FloatArray
 from labelwood.errors import DataError, LabelwoodWarning, ParameterError
-from labelwood.trees.rules._entry_kernels import BoolArray, Entries, entries_by_feature
-from labelwood.trees.rules._split_kernels import CATEGORICAL, NUMERIC, PRESENCE, KindArray
+from labelwood.trees.rules.growth import (
+    CATEGORICAL,
+    NUMERIC,
+    PRESENCE,
+    BoolArray,
+    Entries,
+    KindArray,
+    entries_by_feature,
+)
 
 MAX_CATEGORIES = 65_536
 
@@ -169,3 +176,23 @@ def check_weights(sample_weight: object, matrix: CSR) -> DoubleArray:
     if not np.any(weights > 0):
         raise DataError("sample_weight is 0 for all samples; give at least one a positive weight.")
     return weights
+
+
+def feature_names_of(model: Any, feature_names: object = None) -> dict[int, str]:
+    """Names of the columns that are given, else those of the data frame of `fit`."""
+    names: AnyArray | None = getattr(model, "feature_names_in_", None)
+    if feature_names is not None:
+        try:
+            names = np.asarray(feature_names)
+        except ValueError:  # lists of different lengths
+            names = np.empty(())
+        if names.shape != (model.n_features_in_,):
+            raise DataError(
+                f"feature_names must be a list of {model.n_features_in_} names. "
+                f"Got shape {names.shape}."
+            )
+        if np.unique(names).size < names.size:
+            raise DataError("feature_names must be different from each other.")
+    if names is None:
+        return {}
+    return {column: str(name) for column, name in enumerate(names.tolist())}

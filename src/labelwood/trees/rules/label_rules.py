@@ -5,8 +5,9 @@
     never LABEL with LABEL         the first is removed where the second is predicted
     only LABEL if CONDITIONS       it is removed unless these (or those of another such line) hold
 
-Conditions are those of `labelwood.trees.rules.parsing`, on the words of a document. Labels with
-spaces stand in quotes. Removal by `only` comes first, then `always`, then `never`, which wins.
+Conditions are those of `labelwood.trees.rules.rule_set.parsing`, on the words of a document.
+Labels with spaces stand in quotes. Removal by `only` comes first, then `always`, then `never`,
+which wins.
 """
 
 import re
@@ -20,9 +21,7 @@ import scipy.sparse as sp
 from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, AnyArray
 from labelwood.errors import DataError, LabelwoodWarning
-from labelwood.trees.rules.conditions import Condition, Rule, quoted
-from labelwood.trees.rules.matching import satisfied
-from labelwood.trees.rules.parsing import parse_conditions
+from labelwood.trees.rules.rule_set import Condition, Rule, parse_conditions, quoted, satisfied
 
 _LINE = re.compile(
     r"\s*(?P<verb>always|never|only)\s+(?P<label>\"(?:[^\"\\]|\\.)*\"|\S+)\s+"

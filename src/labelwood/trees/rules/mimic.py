@@ -8,9 +8,8 @@ import scipy.sparse as sp
 
 from labelwood.core.types import CSR, AnyArray
 from labelwood.errors import DataError
-from labelwood.trees.rules.estimator import RuleTreeClassifier
-from labelwood.trees.rules.rule_report import Share
-from labelwood.trees.rules.rule_set import RuleSet
+from labelwood.trees.rules.decision_tree import RuleTreeClassifier
+from labelwood.trees.rules.rule_set import RuleSet, Share
 
 _HELD_OUT = 3  # every third sample measures the fidelity
 _WORDS_AT_ONCE = 2_048
