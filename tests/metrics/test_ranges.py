@@ -40,7 +40,7 @@ def assert_span_is_the_range(metric: PerSample) -> None:
         metrics.RankedHits.ndcg,
         metrics.RankedHits.psp,
         metrics.RankedHits.psndcg,
-        lambda hits, k: hits.psp(k, normalise=False),
+        lambda hits, k: hits.psp(k, normalize=False),
     ],
     ids=["P", "R", "F1", "nDCG", "PSP", "PSnDCG", "PSP not normalised"],
 )
@@ -89,7 +89,7 @@ def figures(kinds: Kinds, rows: np.ndarray) -> dict[str, tuple[float, metrics.In
     ranking = TopK(top.labels[rows], top.scores[rows])
     result = metrics.evaluate(Y[rows], ranking, guess[rows], propensity=p, ks=[1], n_bootstrap=0)
     found = {f.name: (f.value, f.guaranteed) for f in result.figures if f.guaranteed is not None}
-    plain = metrics.ranked_hits(Y[rows], ranking, 1, p).psp(1, normalise=False)
+    plain = metrics.ranked_hits(Y[rows], ranking, 1, p).psp(1, normalize=False)
     return found | {"PSP@1 not normalised": (plain.value, plain.guaranteed(0.05))}
 
 

@@ -42,7 +42,7 @@ def test_4_1_the_score_by_inverse_propensity_is_unbiased_for_the_complete_truth(
 
     # The second sample keeps its label, so that no truth is empty; it is not predicted.
     def scored(y: np.ndarray) -> float:
-        return metrics.psp_at_k([y, [1, 0, 0]], top, 2, P, normalise=False)
+        return metrics.psp_at_k([y, [1, 0, 0]], top, 2, P, normalize=False)
 
     def plain(y: np.ndarray) -> float:
         return metrics.precision_at_k([y, [1, 0, 0]], top, 2)
@@ -164,7 +164,7 @@ def test_dropped_labels_bias_the_plain_figure_and_not_the_one_by_inverse_propens
         [
             (
                 metrics.precision_at_k(observed, top, 3),
-                metrics.psp_at_k(observed, top, 3, p, normalise=False),
+                metrics.psp_at_k(observed, top, 3, p, normalize=False),
             )
             for observed in (observe(Y, p, rng) for _ in range(100))
         ]
@@ -200,7 +200,7 @@ def coverage(repeats: int, n: int = 300) -> dict[str, float]:
         assert hamming.bootstrap is not None
         held["PS-Hamming guaranteed"] += hamming.guaranteed[0] <= truth <= hamming.guaranteed[1]
         held["PS-Hamming bootstrap"] += hamming.bootstrap[0] <= truth <= hamming.bootstrap[1]
-        plain = metrics.ranked_hits(observe(Y[rows], p, rng), part, 3, p).psp(3, normalise=False)
+        plain = metrics.ranked_hits(observe(Y[rows], p, rng), part, 3, p).psp(3, normalize=False)
         low, high = plain.guaranteed(0.05)
         on_complete = metrics.precision_at_k(Y, top, 3)
         held["PSP guaranteed"] += low <= on_complete <= high

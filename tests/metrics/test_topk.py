@@ -50,7 +50,7 @@ def test_psp_is_a_ratio_of_sums_over_all_samples() -> None:
 
 
 def test_psp_that_is_not_normalised_divides_by_k_and_the_samples() -> None:
-    assert metrics.psp_at_k(Y, TOP, 3, P, normalise=False) == pytest.approx(10.75 / 3 / 4)
+    assert metrics.psp_at_k(Y, TOP, 3, P, normalize=False) == pytest.approx(10.75 / 3 / 4)
 
 
 def test_psndcg_weighs_ndcg_by_inverse_propensity() -> None:

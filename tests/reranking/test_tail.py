@@ -27,9 +27,9 @@ def log_chances(points, centers, gamma):
     return -np.logaddexp(0, gamma / 2 * distances)
 
 
-def likelihood(points, positive, center, gamma, p=1.0):
-    """Eq. (43) with β of one, as it is printed."""
-    v = np.exp(gamma / 2 * ((points - center) ** 2).sum(axis=1))
+def likelihood(points, positive, center, gamma, p=1.0, beta=1.0):
+    """Eq. (43), as it is printed."""
+    v = beta * np.exp(gamma / 2 * ((points - center) ** 2).sum(axis=1))
     return np.log(np.where(positive, p / (1 + v), 1 - p / (1 + v))).sum()
 
 
@@ -61,6 +61,25 @@ def test_a_mean_centre_is_the_mean_of_the_labels_unit_points():
         np.testing.assert_allclose(model.centers_.toarray()[label], mean, atol=1e-7)
     assert model.stop_reason_ == "closed form"
     assert model.n_iter_.tolist() == [1] * 6
+
+
+@pytest.mark.parametrize("beta", [0.05, 20.0])
+def test_beta_of_eq_41_is_in_the_scores_and_in_the_likelihood(beta):
+    X, Y = noisy()
+    points, positive = unit(X), Y[:, [0]].toarray().ravel() > 0
+    settings = {"gamma": 3, "beta": beta, "tol": 1e-6, "propensity": np.full(4, 0.5)}
+    model = TailClassifier(center="likelihood", **settings).fit(X, Y)
+    centers = model.centers_.toarray().astype(np.float64)
+    distances = ((points - centers[0]) ** 2).sum(axis=1)
+    expected = -np.log1p(beta * np.exp(1.5 * distances))
+    labels = np.zeros((60, 1), dtype=int)
+    np.testing.assert_allclose(model.log_scores(X, labels)[:, 0], expected, atol=1e-5)
+    best = minimize(
+        lambda center: -likelihood(points, positive, center, 3, 0.5, beta),
+        points[positive].mean(axis=0),
+        options={"gtol": 1e-6},
+    )
+    np.testing.assert_allclose(centers[0], best.x, atol=2e-4)
 
 
 @pytest.mark.parametrize("p", [1.0, 0.3])

@@ -1,6 +1,7 @@
 """How good predictions are, and how sure that is."""
 
 from labelwood.core.propensity import Propensity, check_propensity
+from labelwood.metrics.brier import brier_score, propensity_brier
 from labelwood.metrics.evaluate import evaluate
 from labelwood.metrics.hierarchical import any_wrong_loss, closed_sets, hierarchical_f1
 from labelwood.metrics.intervals import (
@@ -23,6 +24,7 @@ from labelwood.metrics.label_sets import (
 )
 from labelwood.metrics.per_label import PerLabel
 from labelwood.metrics.propensity import propensity
+from labelwood.metrics.propensity_fitting import fit_propensity
 from labelwood.metrics.report import Evaluation, Figure
 from labelwood.metrics.sensitivity import Sensitivity
 from labelwood.metrics.topk import (
@@ -30,8 +32,10 @@ from labelwood.metrics.topk import (
     f1_at_k,
     ndcg_at_k,
     precision_at_k,
+    psgain_at_k,
     psndcg_at_k,
     psp_at_k,
+    psrecall_at_k,
     ranked_hits,
     recall_at_k,
 )
@@ -50,12 +54,14 @@ __all__ = [
     "bernstein_interval",
     "bootstrap_interval",
     "bootstrap_replicates",
+    "brier_score",
     "check_propensity",
     "closed_sets",
     "concentration_radius",
     "evaluate",
     "f1_at_k",
     "f1_score",
+    "fit_propensity",
     "guaranteed_interval",
     "hamming_loss",
     "hierarchical_f1",
@@ -64,9 +70,12 @@ __all__ = [
     "ndcg_at_k",
     "precision_at_k",
     "propensity",
+    "propensity_brier",
     "propensity_hamming",
+    "psgain_at_k",
     "psndcg_at_k",
     "psp_at_k",
+    "psrecall_at_k",
     "ranked_hits",
     "recall_at_k",
     "subset_loss",

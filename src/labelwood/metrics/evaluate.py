@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy.sparse as sp
 
 from labelwood.core.names import shown, some
 from labelwood.core.params import RANDOM_STATE, Integer, Real, check_parameter
@@ -55,9 +56,11 @@ def evaluate(
         Indicator of the predicted labels: gives F1 (samples, micro, macro), Hamming and
         subset loss; with `propensity` also PS-Hamming; with `taxonomy` hierarchical F1
         and the share of samples with any label wrong.
-    propensity : Propensity or array of shape (n_labels,), optional
+    propensity : Propensity, array of shape (n_labels,) or sparse matrix (n, n_labels), optional
         From `propensity(Y_train)`. A `Propensity` also tells how far PSP and PSnDCG depend
-        on its constants, which an array of probabilities cannot.
+        on its constants, which an array of probabilities cannot. A sparse matrix has one for
+        each sample and label, at least where `Y_true` has an entry; unless all pairs have one,
+        the propensity-scored figures have no guaranteed interval.
     ks : sequence of int
     taxonomy : Taxonomy, optional
         Its nodes are matched with the labels by name where these have names (`label_names`, or
@@ -90,7 +93,10 @@ def evaluate(
     check_parameter("evaluate", "random_state", random_state, RANDOM_STATE)
     Y = check_truth(Y_true)
     require_labels(Y)
-    p = None if propensity is None else check_propensity(propensity, Y.shape[1])
+    by_entry = sp.issparse(propensity)
+    p = propensity
+    if propensity is not None and not by_entry:
+        p = check_propensity(propensity, Y.shape[1])
     names = _label_names(label_names, ranking, Y.shape[1])
     metrics: dict[str, PerSample | float] = {}
     sensitivity: tuple[Sensitivity, ...] = ()
@@ -117,19 +123,19 @@ def evaluate(
         n_labels=Y.shape[1],
         n_unlabelled=int(np.count_nonzero(np.diff(Y.indptr) == 0)),
         delta=float(delta),
-        per_label=sets.per_label(names, p),
+        per_label=sets.per_label(names, None if by_entry else p),
         sensitivity=sensitivity,
     )
 
 
 def _ranking_metrics(hits: RankedHits, ks: Sequence[int]) -> dict[str, PerSample]:
     metrics = {"P": hits.precision, "R": hits.recall, "F1": hits.f1, "nDCG": hits.ndcg}
-    if hits.weights is not None:
+    if hits.gains is not None:
         metrics |= {"PSP": hits.psp, "PSnDCG": hits.psndcg}
     return {f"{name}@{k}": metric(k) for name, metric in metrics.items() for k in ks}
 
 
-def _set_metrics(sets: MatchedSets, p: DoubleArray | None) -> dict[str, PerSample | float]:
+def _set_metrics(sets: MatchedSets, p: object) -> dict[str, PerSample | float]:
     metrics: dict[str, PerSample | float] = {
         "F1 samples": sets.f1_samples(),
         "F1 micro": sets.f1_micro(),
@@ -176,7 +182,7 @@ def _figures(
         }
     for name, metric in metrics.items():
         if isinstance(metric, PerSample):
-            guaranteed = metric.guaranteed(delta)
+            guaranteed = metric.guaranteed(delta) if np.isfinite(metric.span) else None
             yield Figure(name, metric.value, guaranteed, resampled.get(name))
         else:
             yield Figure(name, metric, None, None)

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from labelwood.core.entry_propensity import check_entries, propensities_of
 from labelwood.core.params import OneOf, check_parameter
 from labelwood.core.propensity import check_propensity
 from labelwood.core.types import CSR, DoubleArray
@@ -63,13 +65,10 @@ class MatchedSets:
 
     def propensity_hamming(self, propensity: object) -> PerSample:
         """The unbiased estimate of the Hamming loss on the complete truth (th. 4.4)."""
-        n_labels = self.true.shape[1]
-        weights = 1 / check_propensity(propensity, n_labels)
-        predicted = np.diff(self.predicted.indptr)
-        values = self.true @ weights - 2 * (self.common @ weights) + predicted
-        # A label adds w when it is missed and 1 − w when it is right, the two extremes.
-        span = float(np.mean(2 * weights - 1))
-        return PerSample.mean(values / n_labels, span, (-np.inf, np.inf))
+        weighted, span = weighted_truth(self.true, propensity)
+        missed = weighted.sum(axis=1) - 2 * weighted.multiply(self.predicted).sum(axis=1)
+        values = (missed + np.diff(self.predicted.indptr)) / self.true.shape[1]
+        return PerSample.mean(np.asarray(values, dtype=np.float64), span, (-np.inf, np.inf))
 
     def per_label(
         self, names: Sequence[str] | None = None, propensity: DoubleArray | None = None
@@ -87,6 +86,24 @@ class MatchedSets:
             for matrix in (self.true, self.predicted, self.common)
         )
         return true, predicted, common
+
+
+def weighted_truth(Y: CSR, propensity: object) -> tuple[CSR, float]:
+    """`Y` with 1/p at each entry, and the span of the losses of th. 4.4 on one sample.
+
+    A label adds w = 1/p when it is missed and 1 − w when it is right, and every predicted share
+    of it something between: these are the extremes. Where propensities by sample and label are
+    not given for all pairs the span is unknown, and infinite.
+    """
+    if sp.issparse(propensity):
+        matrix = check_entries(propensity, Y.shape)
+        entries = 1 / propensities_of(matrix, Y)
+        complete = matrix.nnz == Y.shape[0] * Y.shape[1]
+        span = 2 / matrix.data.min() - 1 if complete else np.inf
+    else:
+        weights = 1 / check_propensity(propensity, Y.shape[1])
+        entries, span = weights[Y.indices], np.mean(2 * weights - 1)
+    return sp.csr_array((entries, Y.indices, Y.indptr), shape=Y.shape), float(span)
 
 
 def matched_sets(Y_true: object, Y_pred: object) -> MatchedSets:

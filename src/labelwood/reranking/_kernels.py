@@ -117,18 +117,19 @@ def _likelihood(
     squares: DoubleArray,
     workspace: Workspace,
     half_gamma: float,
+    log_beta: float,
     missed: float,
     step: float,
     square: float,
 ) -> float:
-    """Eq. (43) with β = 1 and 1 − p = `missed`, but for the constant Σ y log p.
+    """Eq. (43) with 1 − p = `missed`, but for the constant Σ y log p.
 
     It is evaluated at center + step · direction, whose squared norm is `square`.
     """
     total = 0.0
     for i in range(squares.size):
         product = workspace.products[i] + step * workspace.direction_products[i]
-        q = max(half_gamma * (squares[i] - 2 * product + square), 0.0)
+        q = max(half_gamma * (squares[i] - 2 * product + square), 0.0) + log_beta
         near = np.exp(-q)
         total -= np.log1p(near) + (q if workspace.positive[i] else -np.log1p(missed * near))
     return total
@@ -136,7 +137,12 @@ def _likelihood(
 
 @kernel
 def _residuals(
-    squares: DoubleArray, workspace: Workspace, half_gamma: float, missed: float, square: float
+    squares: DoubleArray,
+    workspace: Workspace,
+    half_gamma: float,
+    log_beta: float,
+    missed: float,
+    square: float,
 ) -> float:
     """The weights −u of eq. (45), which are y_i − P(x_i) for p = 1, and their sum.
 
@@ -144,7 +150,7 @@ def _residuals(
     """
     total = 0.0
     for i in range(squares.size):
-        q = max(half_gamma * (squares[i] - 2 * workspace.products[i] + square), 0.0)
+        q = max(half_gamma * (squares[i] - 2 * workspace.products[i] + square), 0.0) + log_beta
         near = np.exp(-q)
         far = 1 / (1 + near)
         workspace.residuals[i] = far
@@ -214,6 +220,7 @@ def _maximize(
     n_positive: int,
     size: int,
     gamma: float,
+    log_beta: float,
     missed: float,
     tol: float,
     max_iter: int,
@@ -227,9 +234,9 @@ def _maximize(
     least = _NEGLIGIBLE * tol * n_positive / samples.squares.size
     _project(samples.columns, workspace.support[:size], workspace.center, workspace.products)
     square = _square(workspace.center, workspace.support[:size])
-    value = _likelihood(samples.squares, workspace, half, missed, 0.0, square)
+    value = _likelihood(samples.squares, workspace, half, log_beta, missed, 0.0, square)
     for n_iter in range(1, max_iter + 1):
-        total = _residuals(samples.squares, workspace, half, missed, square)
+        total = _residuals(samples.squares, workspace, half, log_beta, missed, square)
         size = _gradient(samples, workspace, size, total, least)
         if np.sqrt(_square(workspace.gradient, workspace.support[:size])) <= tol * n_positive:
             return size, n_iter, 0
@@ -251,7 +258,9 @@ def _maximize(
         step = slope / (curvature if curvature > 0 else n_positive * direction_square)
         for _ in range(_MAX_BACKTRACKS):
             new_square = square + step * (2 * center_product + step * direction_square)
-            new_value = _likelihood(samples.squares, workspace, half, missed, step, new_square)
+            new_value = _likelihood(
+                samples.squares, workspace, half, log_beta, missed, step, new_square
+            )
             if new_value > value + _ARMIJO * gamma * step * slope:
                 break
             step /= 2
@@ -280,6 +289,7 @@ def likelihood_centers(
     means: CSRArrays,
     n_features: int,
     gamma: float,
+    log_beta: float,
     missed: DoubleArray,
     tol: float,
     max_iter: int,
@@ -308,7 +318,7 @@ def likelihood_centers(
             workspace.positive[row] = True
         if rows.size > 0:
             size, n_iter[label], outcomes[label] = _maximize(
-                samples, workspace, rows.size, size, gamma, missed[label], tol, max_iter
+                samples, workspace, rows.size, size, gamma, log_beta, missed[label], tol, max_iter
             )
         for row in rows:
             workspace.positive[row] = False

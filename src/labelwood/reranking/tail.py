@@ -41,17 +41,20 @@ _LEAST = float(np.finfo(np.float32).min) / 2  # so that weighted sums stay finit
 
 
 class TailClassifier(LabelEstimator):
-    """P_l(x) = 1/(1 + exp(γ/2 ‖x − μ_l‖²)), with a center μ_l for each label.
+    """P_l(x) = 1/(1 + β exp(γ/2 ‖x − μ_l‖²)), with a center μ_l for each label.
 
     Its place is behind another estimator, as the re-ranker of `RerankedClassifier`:
     `log_scores` tells log P_l(x) of the labels that it is asked for. Alone, it ranks all labels
-    by the distance of their centers. P_l never exceeds ½, so `predict` gives as many labels as
+    by the distance of their centers. With β = 1, P_l never exceeds ½, so `predict` gives as many labels as
     a training sample has on average (rounded, at least one).
 
     Parameters
     ----------
     gamma : float
         How fast the probability of a label falls with the distance from its center.
+    beta : float
+        β of Jain, Prabhu & Varma 2016, eq. (41): P_l at the center itself is 1/(1 + β). It has
+        no part in the order of a sample's labels while P_l is small, which it is for β = 1.
     center : "mean" or "likelihood"
         The mean of the label's samples, or the center of greatest likelihood given all samples,
         those without the label included (a local maximum, found from the mean; slow).
@@ -99,6 +102,7 @@ class TailClassifier(LabelEstimator):
 
     _constraints: ClassVar[Constraints] = {
         "gamma": Real(above=0, high=1e12),
+        "beta": Real(low=1e-12, high=1e12),
         "center": OneOf("mean", "likelihood"),
         "propensity": (OneOf("estimate"), Instance("ndarray", "Propensity"), None),
         "normalize": Boolean(),
@@ -127,6 +131,7 @@ class TailClassifier(LabelEstimator):
         self,
         *,
         gamma: float = 30.0,
+        beta: float = 1.0,
         center: str = "mean",
         propensity: str | DoubleArray | Propensity | None = None,
         normalize: bool = True,
@@ -136,6 +141,7 @@ class TailClassifier(LabelEstimator):
         n_jobs: int | None = None,
     ) -> None:
         self.gamma = gamma
+        self.beta = beta
         self.center = center
         self.propensity = propensity
         self.normalize = normalize
@@ -248,13 +254,14 @@ class TailClassifier(LabelEstimator):
     def _log_pairs(
         self, X: CSRArrays, squares: DoubleArray, rows: PointerArray, labels: NDArray[np.int32]
     ) -> FloatArray:
-        """−log(1 + exp(γ/2 ‖x − μ‖²)) of each pair; pairs of a label stand together."""
+        """−log(1 + β exp(γ/2 ‖x − μ‖²)) of each pair; pairs of a label stand together."""
         centers = CSRArrays(self.centers_indptr_, self.centers_indices_, self.centers_data_)
         dense = np.zeros(self.n_features_in_, dtype=np.float32)
         products = kernels.pair_products(X, rows, labels, centers, dense)
         lengths = self.center_squares_[labels]
         distances = np.maximum(squares[rows] - 2 * products + lengths, 0)
-        scores = -np.logaddexp(0, float(self.gamma) / 2 * distances)
+        exponents = float(self.gamma) / 2 * distances + np.log(float(self.beta))
+        scores = -np.logaddexp(0, exponents)
         finite = np.maximum(scores, _LEAST).astype(np.float32)
         return np.where(np.isinf(lengths), np.float32(-np.inf), finite)
 
@@ -352,6 +359,7 @@ def _maximize_likelihood(
         csr_arrays(means),
         means.shape[1],
         float(owner.gamma),
+        float(np.log(float(owner.beta))),
         missed,
         float(owner.tol),
         int(owner.max_iter),

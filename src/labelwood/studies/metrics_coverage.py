@@ -150,7 +150,7 @@ def _observations(options: Options) -> dict[tuple[str, str, int], float]:
         "Hamming (th. 4.4)": concentration_radius(1 / (N_LABELS * p.min()), L_bar, n, DELTA),
     }
     truth = {
-        "P@3 (th. 4.3)": psp_at_k(Y, top, k, ones, normalise=False),
+        "P@3 (th. 4.3)": psp_at_k(Y, top, k, ones, normalize=False),
         "Hamming (th. 4.4)": propensity_hamming(Y, guess, ones),
     }
     rng = np.random.default_rng((options.seed, 1))
@@ -159,7 +159,7 @@ def _observations(options: Options) -> dict[tuple[str, str, int], float]:
         seen = Y.copy()
         seen.data = (rng.random(seen.nnz) < p[seen.indices]).astype(np.float32)
         estimates = {
-            "P@3 (th. 4.3)": psp_at_k(seen, top, k, p, normalise=False),
+            "P@3 (th. 4.3)": psp_at_k(seen, top, k, p, normalize=False),
             "Hamming (th. 4.4)": propensity_hamming(seen, guess, p),
         }
         for name, estimate in estimates.items():

@@ -261,6 +261,36 @@ def test_scores_and_rankings_are_those_of_the_dense_formula(alpha, gamma):
     np.testing.assert_allclose(taken[there], top.scores[there], atol=1e-4)
 
 
+def test_only_the_candidates_that_the_trees_like_best_are_ranked_again():
+    X, Y = noisy()
+    model = fitted(PfastreXMLClassifier, X, Y, n_trees=2, max_leaf_samples=3)
+    every = model.decision_function(X)
+    model.set_params(max_candidates=2)
+    kept = model.decision_function(X)
+    assert np.diff(kept.indptr).max() == 2
+    trees = fitted(PfastXMLClassifier, X, Y, n_trees=2, max_leaf_samples=3)
+    best = trees.predict_topk(X, 2)
+    for row in range(X.shape[0]):
+        wanted = sorted(label for label in best.labels[row] if label >= 0)
+        assert kept[[row]].indices.tolist() == wanted
+        np.testing.assert_array_equal(kept[[row]].data, every[[row]].toarray()[0, wanted])
+
+
+def test_gains_without_the_normalizer_weigh_samples_with_many_labels_more():
+    X, Y = noisy()
+    trees = [
+        fitted(PfastXMLClassifier, X, Y, n_trees=3, max_leaf_samples=3, gain=gain)
+        for gain in ("ndcg", "dcg")
+    ]
+    assert trees[0].n_leaves_.tolist() != trees[1].n_leaves_.tolist()
+    one_label = Y[:, :1]  # with one label a sample the best DCG is 1 for all
+    same = [
+        fitted(PfastXMLClassifier, X, one_label, n_trees=2, gain=gain).decision_function(X)
+        for gain in ("ndcg", "dcg")
+    ]
+    np.testing.assert_array_equal(same[0].toarray(), same[1].toarray())
+
+
 @pytest.mark.parametrize("k", [1, 3, 9])
 def test_of_equal_scores_the_smaller_label_comes_first(k):
     scores = sp.random_array((50, 8), density=0.5, format="csr", rng=np.random.default_rng(0))

@@ -18,6 +18,7 @@ from labelwood.core.params import (
     Boolean,
     Constraints,
     Integer,
+    OneOf,
     Real,
     check_parameter,
     check_parameters,
@@ -61,6 +62,10 @@ class FastXMLClassifier(LabelEstimator):
         median length.
     newton_steps : int
         Iterations of the solver in a node. More hardly help: the sides are a heuristic.
+    gain : "ndcg" or "dcg"
+        What a sample adds to the rankings of a side: its labels over their best DCG, as in
+        Prabhu & Varma 2014, or as they are, as in public copies of the authors' program. It does
+        not change the side that a sample prefers, only its weight in the rankings.
     normalize : bool
         Scale every row to unit length first, in `fit` and in prediction. Off by default: the
         separators adapt to the median length, and on Delicious and Bibtex, whose rows are word
@@ -105,6 +110,7 @@ class FastXMLClassifier(LabelEstimator):
         "fit_intercept": Boolean(),
         "intercept_scaling": Real(above=0, high=1e6),
         "newton_steps": Integer(low=1),
+        "gain": OneOf("ndcg", "dcg"),
         "normalize": Boolean(),
         "calibrate": Boolean(),
         "random_state": RANDOM_STATE,
@@ -149,6 +155,7 @@ class FastXMLClassifier(LabelEstimator):
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         newton_steps: int = 3,
+        gain: str = "ndcg",
         normalize: bool = False,
         calibrate: bool = False,
         random_state: Any = None,
@@ -161,6 +168,7 @@ class FastXMLClassifier(LabelEstimator):
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.newton_steps = newton_steps
+        self.gain = gain
         self.normalize = normalize
         self.calibrate = calibrate
         self.random_state = random_state
@@ -237,7 +245,13 @@ class FastXMLClassifier(LabelEstimator):
         )
         states = kernel_states(self.random_state, first + n)[first:]
         return grow_trees(
-            self._scaled(matrix), Y, self._label_weights(Y), settings, states, self.n_jobs
+            self._scaled(matrix),
+            Y,
+            self._label_weights(Y),
+            settings,
+            states,
+            self.n_jobs,
+            gain=self.gain,
         )
 
     def _set_trees(self, forest: Forest, depths: PointerArray, paths: DoubleArray) -> None:

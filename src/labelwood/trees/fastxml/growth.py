@@ -42,8 +42,12 @@ def grow_trees(
     settings: kernels.Settings,
     states: list[NDArray[np.uint64]],
     n_jobs: int | None,
+    *,
+    gain: str = "ndcg",
 ) -> GrownTrees:
     """One tree for each of `states`; `weights` (> 0) belong to the entries of Y.
+
+    A label gains a sample its weight, with `gain` "ndcg" over the best DCG of the sample's labels.
 
     `C` and `bias` are those for rows of unit length; rows of another median length behave as if
     all of them had been divided by it.
@@ -51,7 +55,7 @@ def grow_trees(
     features = _prepare(X)
     length = features.length
     settings = settings._replace(C=settings.C / length, bias=settings.bias * length)
-    samples = _samples(features.X, Y, weights)
+    samples = _samples(features.X, Y, weights, normalize=gain == "ndcg")
     n_threads = min(joblib.effective_n_jobs(n_jobs), len(states))
     _require_work_memory(samples, n_threads)
 
@@ -91,10 +95,12 @@ def _prepare(X: CSR) -> _Features:
     return _Features(csr_arrays(matrix), columns, scale, length / scale)
 
 
-def _samples(X: CSRArrays, Y: CSR, weights: FloatArray) -> kernels.Samples:
+def _samples(X: CSRArrays, Y: CSR, weights: FloatArray, *, normalize: bool) -> kernels.Samples:
     discounts = 1 / np.log2(2 + np.arange(Y.shape[1] + 1))
     counts = np.diff(Y.indptr)
-    best_dcg = np.concatenate([[1.0], np.cumsum(discounts)])  # of a sample with so many labels
+    best_dcg = np.ones(discounts.size + 1)  # of a sample with so many labels
+    if normalize:
+        best_dcg[1:] = np.cumsum(discounts)
     indptr, labels, _ = csr_arrays(Y)
     # Kernels are compiled for arrays that can be written to, whatever was given.
     return kernels.Samples(

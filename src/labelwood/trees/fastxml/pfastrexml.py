@@ -12,9 +12,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelwood.core.contract import FittedAttributes
-from labelwood.core.params import Constraints, OneOf, Real, check_parameter
+from labelwood.core.params import Constraints, Integer, OneOf, Real, check_parameter
 from labelwood.core.propensity import Propensity
-from labelwood.core.sparse import csr_arrays, entry_rows, row_blocks
+from labelwood.core.sparse import csr_arrays, entry_rows, make_csr, row_blocks
 from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, DoubleArray, FloatArray
 from labelwood.errors import DataError, LabelwoodWarning, ParameterError
@@ -47,7 +47,7 @@ class PfastXMLClassifier(FastXMLClassifier):
         matrix of shape (n, n_labels) has one for each sample and label, and must have an entry
         wherever the training labels have one.
     n_trees, max_leaf_samples, max_leaf_labels, C, fit_intercept, intercept_scaling, \
-newton_steps, normalize, calibrate, random_state, n_jobs :
+newton_steps, gain, normalize, calibrate, random_state, n_jobs :
         As in `FastXMLClassifier`. What `calibrate` learns is the probability that a label is
         *recorded*; it cannot be combined with propensities for each sample.
 
@@ -87,6 +87,7 @@ newton_steps, normalize, calibrate, random_state, n_jobs :
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         newton_steps: int = 3,
+        gain: str = "ndcg",
         normalize: bool = False,
         calibrate: bool = False,
         random_state: Any = None,
@@ -100,6 +101,7 @@ newton_steps, normalize, calibrate, random_state, n_jobs :
             fit_intercept=fit_intercept,
             intercept_scaling=intercept_scaling,
             newton_steps=newton_steps,
+            gain=gain,
             normalize=normalize,
             calibrate=calibrate,
             random_state=random_state,
@@ -160,13 +162,19 @@ class PfastreXMLClassifier(PfastXMLClassifier):
         after the fit.
     gamma : float
         How fast P falls with the distance from the center; the value of the fit stays.
+    beta : float
+        β of eq. (41), as in `TailClassifier`; the value of the fit stays.
+    max_candidates : int or None
+        Re-rank only so many labels of a sample, those with the highest Q; None re-ranks all that
+        the trees propose, as the supplement has it. Public copies of the authors' program take
+        1,000.
     center : "mean" or "likelihood"
         The centers of the tail classifiers: means, or those of maximum likelihood (slow; see
         `TailClassifier`).
     propensity :
         As in `PfastXMLClassifier`. Centers of maximum likelihood use those of labels too.
     n_trees, max_leaf_samples, max_leaf_labels, C, fit_intercept, intercept_scaling, \
-newton_steps, normalize, calibrate, random_state, n_jobs :
+newton_steps, gain, normalize, calibrate, random_state, n_jobs :
         As in `FastXMLClassifier`. The tail classifiers always scale rows to unit length.
 
     Attributes
@@ -190,6 +198,8 @@ newton_steps, normalize, calibrate, random_state, n_jobs :
         **PfastXMLClassifier._constraints,
         "alpha": Real(low=0, high=1),
         "gamma": TailClassifier._constraints["gamma"],
+        "beta": TailClassifier._constraints["beta"],
+        "max_candidates": (Integer(low=1), None),
         "center": TailClassifier._constraints["center"],
     }
     _unscored: ClassVar[float] = float(np.finfo(np.float32).min)
@@ -202,6 +212,8 @@ newton_steps, normalize, calibrate, random_state, n_jobs :
         *,
         alpha: float = 0.8,
         gamma: float = 30.0,
+        beta: float = 1.0,
+        max_candidates: int | None = None,
         center: str = "mean",
         propensity: Any = "estimate",
         n_trees: int = 50,
@@ -211,6 +223,7 @@ newton_steps, normalize, calibrate, random_state, n_jobs :
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         newton_steps: int = 3,
+        gain: str = "ndcg",
         normalize: bool = False,
         calibrate: bool = False,
         random_state: Any = None,
@@ -225,6 +238,7 @@ newton_steps, normalize, calibrate, random_state, n_jobs :
             fit_intercept=fit_intercept,
             intercept_scaling=intercept_scaling,
             newton_steps=newton_steps,
+            gain=gain,
             normalize=normalize,
             calibrate=calibrate,
             random_state=random_state,
@@ -232,6 +246,8 @@ newton_steps, normalize, calibrate, random_state, n_jobs :
         )
         self.alpha = alpha
         self.gamma = gamma
+        self.beta = beta
+        self.max_candidates = max_candidates
         self.center = center
 
     def add_trees(self, X: object, y: object, n: int) -> Self:
@@ -248,6 +264,7 @@ newton_steps, normalize, calibrate, random_state, n_jobs :
             self._refuse_by_samples("center", "'mean'")
         tail = TailClassifier(
             gamma=self.gamma,
+            beta=self.beta,
             center=self.center,
             propensity=getattr(self, "propensity_", None),
             n_jobs=self.n_jobs,
@@ -272,7 +289,10 @@ newton_steps, normalize, calibrate, random_state, n_jobs :
         return sp.csr_array(sp.vstack(parts, format="csr"))
 
     def _score_block(self, X: CSR) -> CSR:
-        return self._combine(X, super()._score(X))
+        scores = super()._score(X)
+        if self.max_candidates is not None:
+            scores = _largest_entries(scores, self.max_candidates)
+        return self._combine(X, scores)
 
     def _combine(self, X: CSR, scores: CSR) -> CSR:
         """α log Q + (1 − α) log P, for the entries of Q."""
@@ -304,3 +324,14 @@ newton_steps, normalize, calibrate, random_state, n_jobs :
         sizes = (self.tail_.n_features_in_, self.tail_.classes_.size)
         if sizes != (self.n_features_in_, self.classes_.size):
             raise DataError("tail_ must know the features and labels of the trees")
+
+
+def _largest_entries(scores: CSR, most: int) -> CSR:
+    """The `most` largest entries of each row; of equal ones those of the smaller labels."""
+    rows = entry_rows(scores)
+    order = np.lexsort((scores.indices, -scores.data, rows))
+    ranks = np.empty(rows.size, dtype=np.int64)
+    ranks[order] = np.arange(rows.size) - np.repeat(scores.indptr[:-1], np.diff(scores.indptr))
+    kept = ranks < most
+    indptr = np.concatenate([[0], np.cumsum(kept)])[scores.indptr]
+    return make_csr(indptr, scores.indices[kept], scores.data[kept], scores.shape)

@@ -3,9 +3,9 @@
 import numpy as np
 import scipy.sparse as sp
 
+from labelwood.core.entry_propensity import check_entries, propensities_of
 from labelwood.core.propensity import Propensity, check_propensity
-from labelwood.core.sparse import checked_csr, entry_rows
-from labelwood.core.types import CSR, DoubleArray, PointerArray
+from labelwood.core.types import CSR, DoubleArray
 from labelwood.errors import DataError
 
 _LEAST = 1e-9  # sums of inverse propensities stay far below the largest float32
@@ -53,42 +53,9 @@ def entry_propensities(given: object, Y: CSR) -> DoubleArray:
     >>> entry_propensities(sp.csr_array(np.array([[0.5, 0.2, 0.9], [0, 1, 0]])), Y).tolist()
     [0.5, 0.9, 1.0]
     """
-    matrix = _checked_entries(given, Y.shape)
-    positions, wanted = _positions(matrix), _positions(Y)
-    found = np.searchsorted(positions, wanted)
-    missing = np.append(positions, -1)[found] != wanted
-    if missing.any():
-        row, label = divmod(int(wanted[missing][0]), Y.shape[1])
-        raise DataError(
-            f"propensity must have an entry wherever Y has one. "
-            f"Row {row} has label {label} and no propensity of it."
-        )
-    return matrix.data[found]
-
-
-def _checked_entries(given: object, shape: tuple[int, int]) -> CSR:
-    matrix = checked_csr(given, "propensity")
-    if matrix.shape != shape:
-        raise DataError(f"propensity must have the shape of Y, {shape}. Got {matrix.shape}.")
-    if matrix.dtype.kind not in "biuf":
-        raise DataError(f"propensity must hold numbers. Got dtype {matrix.dtype}.")
-    matrix = matrix.astype(np.float64)  # a copy: the caller's stays as it is
-    matrix.sum_duplicates()
-    bad = np.flatnonzero(~((matrix.data > 0) & (matrix.data <= 1)))
-    if bad.size:
-        row, label = divmod(int(_positions(matrix)[bad[0]]), shape[1])
-        raise DataError(
-            f"Propensities must lie in (0, 1]. "
-            f"Got {matrix.data[bad[0]]:g} in row {row}, label {label}."
-        )
+    matrix = check_entries(given, Y.shape)
     _refuse_tiny(matrix.data)
-    return matrix
-
-
-def _positions(matrix: CSR) -> PointerArray:
-    """The position of each entry in the flattened matrix."""
-    rows = entry_rows(matrix)
-    return rows * matrix.shape[1] + matrix.indices
+    return propensities_of(matrix, Y)
 
 
 def _refuse_tiny(values: DoubleArray) -> None:
