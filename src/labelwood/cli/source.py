@@ -38,7 +38,10 @@ class Source:
     ] = False
     multiple_parents: Annotated[
         str,
-        typer.Option(help="A label with several parents is an 'error', or hangs on the 'first'."),
+        typer.Option(
+            help="A label with several parents is an 'error', hangs on the 'first', or needs "
+            "'any' or 'all' of them."
+        ),
     ] = "error"
     text_column: Annotated[
         str | None, typer.Option(help="Column of the text; several are joined: title,text.")
@@ -74,7 +77,7 @@ class Source:
             given["taxonomy"] = Taxonomy.from_file(
                 self.taxonomy,
                 columns="parent child" if first else "child parent",
-                multiple_parents=parents,
+                **{"parents" if parents in ("any", "all") else "multiple_parents": parents},
             )
         return load_dataset(given.pop("data"), **given)
 

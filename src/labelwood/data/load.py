@@ -186,7 +186,7 @@ def _taxonomy(given: "Taxonomy | str | Path", labels: NameList | None) -> "Taxon
     if labels is None or not labels.has_ids:
         return forest
     called = dict(zip(labels.keys, labels.names, strict=True))
-    return Taxonomy(tuple(called.get(name, name) for name in forest.names), forest.parent)
+    return forest.renamed([called.get(name, name) for name in forest.names])
 
 
 def save_dataset(

@@ -93,10 +93,10 @@ def evaluate(
     check_parameter("evaluate", "random_state", random_state, RANDOM_STATE)
     Y = check_truth(Y_true)
     require_labels(Y)
-    by_entry = sp.issparse(propensity)
-    p = propensity
-    if propensity is not None and not by_entry:
-        p = check_propensity(propensity, Y.shape[1])
+    by_label = None
+    if propensity is not None and not sp.issparse(propensity):
+        by_label = check_propensity(propensity, Y.shape[1])
+    p = propensity if by_label is None else by_label
     names = _label_names(label_names, ranking, Y.shape[1])
     metrics: dict[str, PerSample | float] = {}
     sensitivity: tuple[Sensitivity, ...] = ()
@@ -123,7 +123,7 @@ def evaluate(
         n_labels=Y.shape[1],
         n_unlabelled=int(np.count_nonzero(np.diff(Y.indptr) == 0)),
         delta=float(delta),
-        per_label=sets.per_label(names, None if by_entry else p),
+        per_label=sets.per_label(names, by_label),
         sensitivity=sensitivity,
     )
 

@@ -51,11 +51,11 @@ def fit_propensity(
     check_parameter("fit_propensity", "curve", curve, OneOf("constants", "monotone"))
     labels = indicator(Y)
     seen, true = _audited(observed, complete, labels.shape[1])
-    counts = np.bincount(labels.indices, minlength=labels.shape[1])
+    counts = _column_counts(labels)
     if curve == "monotone":
         return _monotone(counts, seen, true)
     a, b = _constants(counts, labels.shape[0], seen, true)
-    return Propensity(counts, labels.shape[0], a, b)
+    return Propensity(counts.astype(np.int64), labels.shape[0], a, b)
 
 
 def _audited(observed: object, complete: object, n_labels: int) -> tuple[DoubleArray, DoubleArray]:

@@ -45,8 +45,8 @@ class TailClassifier(LabelEstimator):
 
     Its place is behind another estimator, as the re-ranker of `RerankedClassifier`:
     `log_scores` tells log P_l(x) of the labels that it is asked for. Alone, it ranks all labels
-    by the distance of their centers. With β = 1, P_l never exceeds ½, so `predict` gives as many labels as
-    a training sample has on average (rounded, at least one).
+    by the distance of their centers. P_l never exceeds 1/(1 + β), which is ½ for β = 1, so
+    `predict` gives as many labels as a training sample has on average (rounded, at least one).
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ def depths(parents: list[int], names: Sequence[str]) -> list[int]:
             node = parents[node]
         if node >= 0 and depth[node] == on_this_walk:
             cycle = [names[i] for i in walk[walk.index(node) :]]
-            raise DataError(_cycle_message(cycle))
+            raise DataError(cycle_message(cycle))
         level = depth[node] if node >= 0 else -1
         for below in reversed(walk):
             level += 1
@@ -67,7 +67,8 @@ def depths(parents: list[int], names: Sequence[str]) -> list[int]:
     return depth
 
 
-def _cycle_message(upwards: list[str]) -> str:
+def cycle_message(upwards: list[str]) -> str:
+    """How a cycle is reported; `upwards` goes from a node to its parent, and so on."""
     if len(upwards) == 1:
         return f"The node {upwards[0]!r} is its own parent."
     down = [upwards[0], *reversed(upwards)]
@@ -151,7 +152,7 @@ def turned(edges: Iterable[Edge]) -> bool:
 
 def stored_forest(stored: Any) -> tuple[list[Any], list[int]]:
     """Names and parents as `Taxonomy.to_dict` gives them, for the constructor to check."""
-    if not isinstance(stored, Mapping) or set(stored) != {"names", "parents"}:
+    if not isinstance(stored, Mapping) or set(stored) - {"rule", "more"} != {"names", "parents"}:
         raise DataError("A stored taxonomy must have exactly the keys 'names' and 'parents'.")
     names, parents = stored["names"], stored["parents"]
     if not isinstance(names, list) or not isinstance(parents, list):

@@ -1,4 +1,4 @@
-"""A forest of labels: every label has at most one parent."""
+"""A taxonomy of labels: a forest, or a graph in which labels may have several parents."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +14,15 @@ from labelwood.core.names import count, shown, some
 from labelwood.core.params import OneOf, check_parameter
 from labelwood.core.sparse import csr_arrays, make_csr
 from labelwood.core.types import CSR
+from labelwood.data.taxonomy.dag import (
+    ParentSets,
+    ancestors_of,
+    close_rows,
+    edge_parent_sets,
+    kept_parent_sets,
+    lacking_parents,
+    longest_depths,
+)
 from labelwood.data.taxonomy.edges import read_edges, write_edges
 from labelwood.data.taxonomy.forest import (
     Edge,
@@ -42,14 +51,21 @@ _TURNED = (
 class Taxonomy:
     """An immutable forest over named labels, in the order of the label columns.
 
+    With `parents` a label may have several parents (a directed acyclic graph, such as EUROVOC or
+    the Gene Ontology): it can be positive where any, or where all of them are.
+
     Attributes
     ----------
     names : tuple of str
         The labels; label i is column i of a label matrix.
     parent : int32 array
-        The parent of each label, −1 for a root.
+        The parent of each label, −1 for a root; of several, the first.
+    parents : "any", "all" or None
+        How many of its parents a positive label needs; None for a forest.
+    more_parents : int32 array of shape (n, 2)
+        Label and parent, for every parent beyond the first.
     depth : int32 array
-        Steps from each label up to its root: 0 for a root.
+        Steps from each label up to its root, on the longest path: 0 for a root.
 
     Examples
     --------
@@ -60,20 +76,57 @@ class Taxonomy:
     ('animal', 'cat', 'dog', 'lion')
     >>> tree.close([[0, 0, 0, 1]]).toarray().tolist()
     [[1.0, 1.0, 0.0, 1.0]]
+    >>> edges = [("bird", "penguin"), ("swimmer", "penguin")]
+    >>> graph = Taxonomy.from_edges(edges, parents="all")
+    >>> graph.names, graph.close([[0, 1, 0]]).toarray().tolist()
+    (('bird', 'penguin', 'swimmer'), [[1.0, 1.0, 1.0]])
     """
 
     names: tuple[str, ...]
     parent: NDArray[np.int32]
+    parents: str | None = None
+    more_parents: NDArray[np.int32] = field(
+        default_factory=lambda: np.empty((0, 2), dtype=np.int32)
+    )
     depth: NDArray[np.int32] = field(init=False)
 
     def __post_init__(self) -> None:
         names = tuple(self.names)
         check_nodes(names)
+        check_parameter("Taxonomy", "parents", self.parents, (OneOf("any", "all"), None))
         parent = checked_parents(self.parent, names)
-        depth = np.asarray(depths(parent.tolist(), names), dtype=np.int32)
-        parent.flags.writeable = depth.flags.writeable = False
-        for attribute, value in (("names", names), ("parent", parent), ("depth", depth)):
+        more = _checked_more(self.more_parents, parent, names, self.parents)
+        values = {"names": names, "parent": parent, "more_parents": more}
+        for attribute, value in values.items():
             object.__setattr__(self, attribute, value)
+        if more.size:
+            depth = longest_depths(self.parent_sets, names)
+        else:
+            depth = np.asarray(depths(parent.tolist(), names), dtype=np.int32)
+        object.__setattr__(self, "depth", depth)
+        parent.flags.writeable = depth.flags.writeable = more.flags.writeable = False
+
+    @classmethod
+    def from_parent_sets(cls, names: Sequence[str], sets: ParentSets) -> "Taxonomy":
+        """A taxonomy from all parents of each label."""
+        children = np.repeat(np.arange(sets.size), np.diff(sets.indptr))
+        later = np.ones(children.size, dtype=bool)
+        later[sets.indptr[:-1][np.diff(sets.indptr) > 0]] = False
+        more = np.column_stack([children[later], sets.indices[later]]).astype(np.int32)
+        return cls(tuple(names), sets.first(), sets.rule, more)
+
+    @cached_property
+    def parent_sets(self) -> ParentSets:
+        """All parents of each label."""
+        lists = [[parent] if parent >= 0 else [] for parent in self.parent.tolist()]
+        for child, parent in self.more_parents.tolist():
+            lists[child].append(parent)
+        return ParentSets.from_lists(lists, self.parents or "all")
+
+    @property
+    def is_forest(self) -> bool:
+        """Whether no label has several parents."""
+        return self.more_parents.size == 0
 
     @classmethod
     def from_edges(
@@ -82,8 +135,9 @@ class Taxonomy:
         names: Sequence[str] | None = None,
         *,
         multiple_parents: MultipleParents = "error",
+        parents: str | None = None,
     ) -> "Taxonomy":
-        """A forest from (parent, child) pairs.
+        """A forest, or with `parents` a graph, from (parent, child) pairs.
 
         Parameters
         ----------
@@ -96,12 +150,17 @@ class Taxonomy:
         multiple_parents : {"error", "first"}
             What to do with a node of several parents: refuse it, or keep the first parent
             given, which takes a directed acyclic graph as a tree.
+        parents : {"any", "all"} or None
+            Keep all parents, of which a positive label needs any, or all.
         """
         check_parameter("Taxonomy", "multiple_parents", multiple_parents, OneOf("error", "first"))
+        check_parameter("Taxonomy", "parents", parents, (OneOf("any", "all"), None))
         pairs = list(edges)
         names = node_names(pairs) if names is None else tuple(names)
-        parents = edge_parents(pairs, names, keep_first=multiple_parents == "first")
-        return cls(names, np.array(parents, dtype=np.int32))
+        if parents is not None:
+            return cls.from_parent_sets(names, edge_parent_sets(pairs, names, parents))
+        first = edge_parents(pairs, names, keep_first=multiple_parents == "first")
+        return cls(names, np.array(first, dtype=np.int32))
 
     @classmethod
     def from_paths(cls, paths: Iterable[str], separator: str = "/") -> "Taxonomy":
@@ -121,6 +180,7 @@ class Taxonomy:
         entries: Literal["names", "indices"] = "names",
         root: str | None = "-1",
         multiple_parents: MultipleParents = "error",
+        parents: str | None = None,
     ) -> "Taxonomy":
         """A forest from a UTF-8 text file of one edge a line.
 
@@ -138,12 +198,12 @@ class Taxonomy:
         root : str or None
             The word in the parent column that makes the child a root; an empty parent
             (after a tab) does so too.
-        multiple_parents : {"error", "first"}
+        multiple_parents, parents :
             As in `from_edges`.
         """
         source, edges = read_edges(path, columns=columns, entries=entries, root=root)
         try:
-            return cls.from_edges(edges, names, multiple_parents=multiple_parents)
+            return cls.from_edges(edges, names, multiple_parents=multiple_parents, parents=parents)
         except DataError as error:
             hint = f"The columns were read as {columns}: Taxonomy.from_file has other options."
             message = f"{error} {hint}"
@@ -155,20 +215,26 @@ class Taxonomy:
     def to_file(self, path: str | Path) -> None:
         """Write ``child<TAB>parent`` for every node, in column order; a root's parent is empty.
 
-        ``.gz`` and ``.xz`` compress, ``-`` is standard output.
+        Further parents of a node follow, a line each. ``.gz`` and ``.xz`` compress, ``-`` is
+        standard output.
         """
-        above = ("" if parent < 0 else self.names[parent] for parent in self.parent.tolist())
-        write_edges(path, zip(above, self.names, strict=True))
+        above = ["" if parent < 0 else self.names[parent] for parent in self.parent.tolist()]
+        more = [(self.names[parent], self.names[child]) for child, parent in self.more_parents]
+        write_edges(path, [*zip(above, self.names, strict=True), *more])
 
     def to_dict(self) -> dict[str, Any]:
         """Names and parents as plain lists, ready for JSON."""
-        return {"names": list(self.names), "parents": self.parent.tolist()}
+        stored: dict[str, Any] = {"names": list(self.names), "parents": self.parent.tolist()}
+        if self.parents is not None:
+            stored |= {"rule": self.parents, "more": self.more_parents.tolist()}
+        return stored
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> "Taxonomy":
         """The forest that `to_dict` wrote, checked."""
         names, parents = stored_forest(stored)
-        return cls(tuple(names), np.array(parents, dtype=object))
+        more = np.array(stored.get("more") or np.empty((0, 2)), dtype=object)
+        return cls(tuple(names), np.array(parents, dtype=object), stored.get("rule"), more)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -176,15 +242,24 @@ class Taxonomy:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Taxonomy):
             return NotImplemented
-        return self.names == other.names and np.array_equal(self.parent, other.parent)
+        return (
+            self.names == other.names
+            and self.parents == other.parents
+            and np.array_equal(self.parent, other.parent)
+            and np.array_equal(self.more_parents, other.more_parents)
+        )
 
     def __hash__(self) -> int:
-        return hash((self.names, self.parent.tobytes()))
+        return hash((self.names, self.parent.tobytes(), self.more_parents.tobytes()))
 
     def __repr__(self) -> str:
+        several = ""
+        if not self.is_forest:
+            n = np.unique(self.more_parents[:, 0]).size
+            several = f", {self.parents} of several parents of {count(n, 'node')}"
         return (
             f"Taxonomy({count(len(self), 'node')}, {count(self.roots.size, 'root')}, "
-            f"{count(self.leaves.size, 'leaf', 'leaves')}, depth {self.depth.max()})"
+            f"{count(self.leaves.size, 'leaf', 'leaves')}, depth {self.depth.max()}{several})"
         )
 
     @cached_property
@@ -195,7 +270,8 @@ class Taxonomy:
     @cached_property
     def leaves(self) -> NDArray[np.int32]:
         """The labels without children, in column order."""
-        return np.setdiff1d(np.arange(len(self), dtype=np.int32), self.parent)
+        inner = np.concatenate([self.parent, self.more_parents[:, 1]])
+        return np.setdiff1d(np.arange(len(self), dtype=np.int32), inner)
 
     @cached_property
     def order(self) -> NDArray[np.int32]:
@@ -210,12 +286,18 @@ class Taxonomy:
     def children(self, i: int) -> NDArray[np.int32]:
         """The children of label `i`, in column order."""
         self._check_index(i)
+        if not self.is_forest:
+            sets = self.parent_sets
+            owners = np.repeat(np.arange(len(self), dtype=np.int32), np.diff(sets.indptr))
+            return owners[sets.indices == i]
         order, start = self._by_parent
         return order[start[i] : start[i + 1]]
 
     def ancestors(self, i: int) -> NDArray[np.int32]:
-        """The ancestors of label `i`, from its parent up to its root."""
+        """The ancestors of label `i`, from its parent up to its root; the deepest first."""
         self._check_index(i)
+        if not self.is_forest:
+            return ancestors_of(i, self.parent_sets, self.depth)
         above = []
         while (i := int(self.parent[i])) >= 0:
             above.append(i)
@@ -230,10 +312,16 @@ class Taxonomy:
         return {name: i for i, name in enumerate(self.names)}
 
     def close(self, Y: object) -> CSR:
-        """`Y` with the ancestors of every label added."""
+        """`Y` with the ancestors of every label added.
+
+        With ``parents="any"`` a label that has a positive parent needs no other, and one that has
+        none gets its first.
+        """
         from labelwood.data.taxonomy._kernels import closed_indices, closed_pointers
 
         matrix = self._checked(Y)
+        if not self.is_forest:
+            return close_rows(matrix, self.parent_sets, self.depth)
         indptr, indices, _ = csr_arrays(matrix)
         pointers = closed_pointers(indptr, indices, self.parent)
         columns = np.empty(int(pointers[-1]), dtype=np.int32)
@@ -255,7 +343,7 @@ class Taxonomy:
             return
         row = int(np.searchsorted(matrix.indptr, orphans[0], side="right")) - 1
         here = matrix.indices[orphans[orphans < matrix.indptr[row + 1]]]
-        pairs = [f"{self.names[i]!r} (parent {self.names[self.parent[i]]!r})" for i in here]
+        pairs = [f"{self.names[i]!r} ({self._parent_names(int(i))})" for i in here]
         rows = np.unique(np.searchsorted(matrix.indptr, orphans, side="right")).size
         more = f", and so in {count(rows - 1, 'other row')}" if rows > 1 else ""
         raise DataError(
@@ -282,12 +370,26 @@ class Taxonomy:
                 f"{some(map(shown, strangers))}; unknown='root' lets them stand alone."
             )
         kept = np.array([self._index.get(name, -1) for name in names], dtype=np.int64)
+        if self.parents is not None:
+            sets = kept_parent_sets(self.parent_sets, self.order, kept)
+            return Taxonomy.from_parent_sets(names, sets)
         return Taxonomy(names, kept_parents(self.parent, self.order, kept))
+
+    def renamed(self, names: Sequence[str]) -> "Taxonomy":
+        """The same taxonomy with other names of its labels, in the same order."""
+        return Taxonomy(tuple(names), self.parent, self.parents, self.more_parents)
+
+    def _parent_names(self, i: int) -> str:
+        above = [repr(self.names[parent]) for parent in self.parent_sets.of(i)]
+        rule = f"{self.parents} of " if len(above) > 1 else ""
+        return f"parent{'s' if len(above) > 1 else ''} {rule}{', '.join(above)}"
 
     def _orphans(self, Y: CSR) -> NDArray[np.int64]:
         """Positions in `Y.indices` of the labels whose parent is not in the same row."""
         from labelwood.data.taxonomy._kernels import orphans
 
+        if not self.is_forest:
+            return np.flatnonzero(lacking_parents(Y, self.parent_sets))
         indptr, indices, _ = csr_arrays(Y)
         return np.flatnonzero(orphans(indptr, indices, self.parent))
 
@@ -303,3 +405,23 @@ class Taxonomy:
     def _check_index(self, i: int) -> None:
         if not 0 <= i < len(self):
             raise DataError(f"Label {i} is outside 0…{len(self) - 1}.")
+
+
+def _checked_more(
+    given: object, parent: NDArray[np.int32], names: tuple[str, ...], rule: str | None
+) -> NDArray[np.int32]:
+    """Pairs of a label and a further parent, as int32; only a label with a parent has them."""
+    pairs = np.asarray(given)
+    if pairs.size == 0:
+        return np.empty((0, 2), dtype=np.int32)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iuO":
+        raise DataError("Further parents must be pairs of whole numbers, label and parent.")
+    if not all(isinstance(i, int | np.integer) and 0 <= i < len(names) for i in pairs.ravel()):
+        raise DataError(f"Further parents must be pairs of labels, 0…{len(names) - 1}.")
+    pairs = pairs.astype(np.int32)
+    if rule is None:
+        raise DataError("Labels with several parents need parents='any' or parents='all'.")
+    every = np.vstack([np.column_stack([np.arange(parent.size), parent]), pairs])
+    if np.any(parent[pairs[:, 0]] < 0) or np.unique(every, axis=0).shape[0] < every.shape[0]:
+        raise DataError("Further parents must differ, and belong to labels that have a first one.")
+    return pairs

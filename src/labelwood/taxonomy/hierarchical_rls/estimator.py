@@ -207,7 +207,6 @@ class HierarchicalRLSClassifier(HierarchicalClassifier):
             linear,
             self.examples_,
             self._training_sets(self.example_labels_),
-            np.full_like(self.parent_, -1) if independent else self.parent_,
             self.max_iter,
             self.n_jobs,
         )

@@ -77,19 +77,17 @@ class BatchMargins(_LeastSquaresMargins):
         linear: NDArray[np.bool_],
         X: CSR,
         training_sets: TrainingSets,
-        learns_from: NDArray[np.int32],
         max_iter: int,
         n_jobs: int | None,
     ) -> None:
         super().__init__(linear)
         self._X = X
         self._training_sets = training_sets
-        self._learns_from = learns_from
         self._max_iter = max_iter
         self._n_jobs = n_jobs
 
     def _quadratic_forms(self, node: int, X: CSR) -> DoubleArray:
-        rows = self._training_sets.of_children(int(self._learns_from[node]))
+        rows = self._training_sets.of_node(node)
         local, S = Rows.of(self._X, rows), self._X[rows]
         return local.quadratic_forms(S, X, self._max_iter, self._n_jobs)
 

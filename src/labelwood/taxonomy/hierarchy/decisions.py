@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from labelwood.core.sparse import make_csr
 from labelwood.core.topk import TopK
-from labelwood.core.types import CSR, DoubleArray, FloatArray
+from labelwood.core.types import CSR, AnyArray, DoubleArray, FloatArray
+from labelwood.data.taxonomy import ParentSets
 
 BoolMatrix = NDArray[np.bool_]
 
@@ -88,7 +89,9 @@ class MarginEstimator(Protocol):
 
 
 class Forest:
-    """Nodes level by level, each with its parent.
+    """Nodes level by level, each with its parent, or with several.
+
+    With several parents a node needs any or all of them, as the rule of `sets` says.
 
     Examples
     --------
@@ -98,16 +101,40 @@ class Forest:
     [[True, False, True], [False, False, False]]
     """
 
-    def __init__(self, parent: NDArray[np.int32]) -> None:
+    def __init__(self, parent: NDArray[np.int32], sets: ParentSets | None = None) -> None:
         self.parent = parent
-        level = np.flatnonzero(parent < 0)
+        self._sets = sets
         self.levels: list[NDArray[np.int64]] = []
-        while level.size:
+        # The last entry is the parent −1 of roots, which stands above all levels.
+        placed = np.zeros(parent.size + 1, dtype=bool)
+        placed[-1] = True
+        while True:
+            ready = self._above(placed[None, :], np.arange(parent.size), np.logical_and)[0]
+            level = np.flatnonzero(ready & ~placed[:-1])
+            if not level.size:
+                break
             self.levels.append(level)
-            inside = np.zeros(parent.size + 1, dtype=bool)
-            inside[level] = True
-            level = np.flatnonzero(inside[parent] & (parent >= 0))
+            placed[level] = True
         self.order = np.concatenate([np.empty(0, dtype=np.int64), *self.levels])
+
+    def _above(self, values: AnyArray, nodes: NDArray[np.int64], combine: np.ufunc) -> AnyArray:
+        """The values of the parents of `nodes`, of several combined; columns are nodes."""
+        sets = self._sets
+        if sets is None:
+            return values[:, self.parent[nodes]]
+        sizes = np.maximum(np.diff(sets.indptr)[nodes], 1)
+        starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        within = np.arange(sizes.sum()) - np.repeat(starts, sizes)
+        at = np.repeat(sets.indptr[nodes], sizes) + within
+        below = np.repeat(self.parent[nodes] >= 0, sizes)
+        columns = np.where(below, np.append(sets.indices, -1)[np.where(below, at, -1)], -1)
+        if not columns.size:
+            return values[:, columns]
+        return combine.reduceat(values[:, columns], starts, axis=1)
+
+    @property
+    def _needs_any(self) -> bool:
+        return self._sets is not None and self._sets.rule == "any"
 
     def predicted(
         self,
@@ -122,7 +149,7 @@ class Forest:
         result = np.zeros((margins.shape[0], self.parent.size + 1), dtype=bool)
         result[:, -1] = True
         for nodes in self.levels:
-            found = result[:, self.parent[nodes]] & (margins[:, nodes] > 0)
+            found = self._above(result, nodes, self._logical) & (margins[:, nodes] > 0)
             if is_clear is not None:
                 for at in np.flatnonzero(found.any(axis=0)):
                     rows = np.flatnonzero(found[:, at])
@@ -133,20 +160,27 @@ class Forest:
     def reached(self, predicted: BoolMatrix) -> BoolMatrix:
         """Labels whose parent is predicted: roots, and children of predicted labels."""
         above_roots = np.ones((predicted.shape[0], 1), dtype=bool)
-        return np.hstack([predicted, above_roots])[:, self.parent]
+        values = np.hstack([predicted, above_roots])
+        return self._above(values, np.arange(self.parent.size), self._logical)
+
+    @property
+    def _logical(self) -> np.ufunc:
+        return np.logical_or if self._needs_any else np.logical_and
 
     def path_scores(self, margins: FloatArray) -> DoubleArray:
         """Products of 1/(1 + exp(−2 margin)) along the path to each label, for rankings.
 
         1/(1 + exp(−2m)) has the value and the slope of the model's probability (1 + m)/2 at
         m = 0, and is defined for every m. It is not calibrated: shrunken or selected margins
-        give other probabilities. A label never has more than its parent.
+        give other probabilities. A label never has more than its parent; of several parents the
+        best counts where any is needed, the worst where all are.
         """
         with np.errstate(over="ignore"):
             steps = 1 / (1 + np.exp(-2 * margins.astype(np.float64)))
         result = np.ones((margins.shape[0], self.parent.size + 1))
         for nodes in self.levels:
-            result[:, nodes] = steps[:, nodes] * result[:, self.parent[nodes]]
+            combine = np.maximum if self._needs_any else np.minimum
+            result[:, nodes] = steps[:, nodes] * self._above(result, nodes, combine)
         return result[:, :-1]
 
     def best(self, scores: DoubleArray, scored: NDArray[np.bool_], k: int) -> TopK:

@@ -17,8 +17,8 @@ from labelwood.core.parallel import parallel
 from labelwood.core.params import N_JOBS, Boolean, Constraints, Instance, OneOf, check_parameters
 from labelwood.core.sparse import row_squares, unit_rows
 from labelwood.core.topk import TopK
-from labelwood.core.types import CSR, AnyArray, FloatArray
-from labelwood.data.taxonomy import Taxonomy
+from labelwood.core.types import CSR, AnyArray, FloatArray, PointerArray
+from labelwood.data.taxonomy import ParentSets, Taxonomy
 from labelwood.errors import DataError, LabelwoodWarning, ParameterError
 from labelwood.linear.onevsrest import Postings
 from labelwood.taxonomy.hierarchy._row_kernels import N_COUNTS, POSITIVE, SEEN, SUPPORT
@@ -93,6 +93,8 @@ class HierarchicalClassifier(LabelEstimator):
     confidence: float | None = None  # of a learner that knows how sure it is
     n_jobs: int | None
     parent_: NDArray[np.int32]
+    parent_sets_indptr_: PointerArray
+    parent_sets_indices_: NDArray[np.int32]
     n_positive_: NDArray[np.int64]
     train_: str
     scaled_: bool
@@ -163,7 +165,15 @@ class HierarchicalClassifier(LabelEstimator):
         return nodes.swept(at)
 
     def _training_sets(self, Y: CSR) -> TrainingSets:
-        return TrainingSets(Y, self.parent_, independent=self.train_ == "independent")
+        independent = self.train_ == "independent"
+        return TrainingSets(Y, self.parent_, independent=independent, sets=self._parent_sets())
+
+    def _parent_sets(self) -> ParentSets | None:
+        """All parents of each label, where some have several."""
+        if "parent_sets_indptr_" not in vars(self):
+            return None
+        rule = getattr(self.taxonomy, "parents", None) or "all"
+        return ParentSets(self.parent_sets_indptr_, self.parent_sets_indices_, rule)
 
     def _begin(
         self, X: object, y: object, classes: object = None, *, first: bool
@@ -187,13 +197,27 @@ class HierarchicalClassifier(LabelEstimator):
         parent = parents_of(forest, self.classes_.size)
         if first:
             self.parent_, self.train_, self.scaled_ = parent, self.train, False
-        elif not np.array_equal(parent, self.parent_):
+            if forest is not None and not forest.is_forest:
+                self.parent_sets_indptr_, self.parent_sets_indices_, _ = forest.parent_sets
+        elif not self._is_of(forest):
             raise DataError("The taxonomy is not the one that learning began with.")
         elif self.train != self.train_:
             raise ParameterError(
                 f"Learning began with train={self.train_!r}; set it to that, or fit."
             )
         return matrix, closed_labels(Y, forest, close=self.close_labels)
+
+    def _is_of(self, forest: Taxonomy | None) -> bool:
+        """Whether the fitted parents are those of the taxonomy."""
+        if not np.array_equal(parents_of(forest, self.classes_.size), self.parent_):
+            return False
+        sets = self._parent_sets()
+        if forest is None or forest.is_forest:
+            return sets is None
+        return sets is not None and all(
+            np.array_equal(ours, theirs)
+            for ours, theirs in zip(sets[:2], forest.parent_sets[:2], strict=True)
+        )
 
     def _reset(self) -> None:
         """Remove all fitted attributes."""
@@ -254,7 +278,7 @@ class HierarchicalClassifier(LabelEstimator):
         return [path for rows in self._blocks(matrix) for path in self._paths(matrix[rows])]
 
     def _paths(self, X: CSR) -> list[list[NodeMargin]]:
-        forest, estimator = Forest(self.parent_), self._margin_estimator()
+        forest, estimator = Forest(self.parent_, self._parent_sets()), self._margin_estimator()
         margins, predicted = self._decide(X, forest)
         shown = forest.reached(predicted) & (margins > 0)
         level = self.confidence or _LEVEL
@@ -297,7 +321,7 @@ class HierarchicalClassifier(LabelEstimator):
 
     def _score(self, X: CSR, above: float | None = None) -> CSR:
         """Margins of the labels whose parent is predicted; with `above`, of those predicted."""
-        forest = Forest(self.parent_)
+        forest = Forest(self.parent_, self._parent_sets())
         parts = []
         for rows in self._blocks(X):
             margins, chosen = self._decide(X[rows], forest)
@@ -307,7 +331,7 @@ class HierarchicalClassifier(LabelEstimator):
         return sp.csr_array(sp.vstack(parts, format="csr"))
 
     def _score_topk(self, X: CSR, k: int) -> TopK:
-        forest = Forest(self.parent_)
+        forest = Forest(self.parent_, self._parent_sets())
         scored = self.n_positive_ > 0
         parts = [
             forest.best(forest.path_scores(self._margins(X[rows])), scored, k)
@@ -355,7 +379,7 @@ class HierarchicalClassifier(LabelEstimator):
         super()._check_fitted()
         n_labels = self.classes_.size
         forest = forest_of(self.taxonomy, self.classes_, self.multilabel_)
-        if not np.array_equal(self.parent_, parents_of(forest, n_labels)):
+        if not self._is_of(forest):
             raise DataError("the taxonomy is not the one of the fitted model")
         if self.train_ not in ("hierarchical", "independent"):
             raise DataError("train_ must be 'hierarchical' or 'independent'")
