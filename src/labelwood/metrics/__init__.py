@@ -3,6 +3,7 @@
 from labelwood.core.propensity import Propensity, check_propensity
 from labelwood.metrics.brier import brier_score, propensity_brier
 from labelwood.metrics.evaluate import evaluate
+from labelwood.metrics.fitted_propensity import fit_propensity
 from labelwood.metrics.hierarchical import any_wrong_loss, closed_sets, hierarchical_f1
 from labelwood.metrics.intervals import (
     Interval,
@@ -24,7 +25,6 @@ from labelwood.metrics.label_sets import (
 )
 from labelwood.metrics.per_label import PerLabel
 from labelwood.metrics.propensity import propensity
-from labelwood.metrics.propensity_fitting import fit_propensity
 from labelwood.metrics.report import Evaluation, Figure
 from labelwood.metrics.sensitivity import Sensitivity
 from labelwood.metrics.topk import (

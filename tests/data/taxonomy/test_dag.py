@@ -103,7 +103,7 @@ def test_a_graph_with_a_cycle_or_a_label_without_a_path_to_a_root_is_refused(
 
 
 def test_bad_rules_and_further_parents_are_refused() -> None:
-    with pytest.raises(ParameterError, match="'parents' .* 'any', 'all'"):
+    with pytest.raises(ParameterError, match=r"'parents' .* 'any', 'all'"):
         Taxonomy.from_edges(EDGES, parents="some")
     with pytest.raises(DataError, match="need parents='any' or parents='all'"):
         Taxonomy(("a", "b", "c"), np.array([-1, -1, 0]), None, np.array([[2, 1]]))

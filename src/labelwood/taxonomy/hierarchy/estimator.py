@@ -214,9 +214,11 @@ class HierarchicalClassifier(LabelEstimator):
         sets = self._parent_sets()
         if forest is None or forest.is_forest:
             return sets is None
-        return sets is not None and all(
-            np.array_equal(ours, theirs)
-            for ours, theirs in zip(sets[:2], forest.parent_sets[:2], strict=True)
+        theirs = forest.parent_sets
+        return (
+            sets is not None
+            and np.array_equal(sets.indptr, theirs.indptr)
+            and np.array_equal(sets.indices, theirs.indices)
         )
 
     def _reset(self) -> None:
