@@ -3,6 +3,7 @@
 import ast
 import re
 from collections import defaultdict
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from itertools import combinations
 from pathlib import Path
@@ -26,6 +27,11 @@ def module_name(file):
 MODULES = {module_name(file): file for file in FILES}
 
 
+@cache
+def syntax(file):
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
 def without_type_checking(tree):
     """All statements that run: what stands under `if TYPE_CHECKING` never does."""
     for node in ast.walk(tree):
@@ -37,7 +43,7 @@ def without_type_checking(tree):
 def imports(name):
     """Modules of the package that a module imports, in its functions too."""
     found = set()
-    for node in without_type_checking(ast.parse(MODULES[name].read_text(encoding="utf-8"))):
+    for node in without_type_checking(syntax(MODULES[name])):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -102,3 +108,16 @@ def test_sources_are_cited_as_publications_and_the_words_are_those_of_the_field(
         if DIALECT.search(line)
     ]
     assert not found, "\n".join(found)
+
+
+def test_every_warning_points_at_the_line_of_the_user():
+    """Functions and wrappers between the user's call and the warning come and go."""
+    found = [
+        f"{file.relative_to(ROOT)}:{node.lineno}"
+        for file in FILES
+        if "cli" not in file.parts
+        for node in ast.walk(syntax(file))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "warnings.warn"
+        if "stacklevel=user_stacklevel()" not in ast.unparse(node)
+    ]
+    assert not found

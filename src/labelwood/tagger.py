@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from labelwood.auto import Choice, choose_learner
+from labelwood.core.caller import user_stacklevel
 from labelwood.core.contract import (
     FittedAttributes,
     FittedEstimator,
@@ -385,7 +386,7 @@ def _closed_truth(truth: CSR, forest: Taxonomy) -> CSR:
             f"{grown} of {truth.shape[0]} samples lack ancestors of their labels; these are added "
             "to the truth, as the model was trained on label sets that hold them.",
             LabelwoodWarning,
-            stacklevel=3,
+            stacklevel=user_stacklevel(),
         )
     return closed
 
@@ -406,7 +407,7 @@ def _warn_of_unseen(unseen: list[str], n_used: int) -> None:
         f"{len(unseen)} of {n_used} labels were never seen in training ({unseen[0]!r}, …); "
         "they can only be missed.",
         LabelwoodWarning,
-        stacklevel=4,
+        stacklevel=user_stacklevel(),
     )
 
 
@@ -431,7 +432,7 @@ def _by_name(X: CSR, names: Sequence[str], wanted: np.ndarray) -> CSR:
             f"{f' ({missing[0]!r}, …)' if missing else ''} and count as 0; "
             f"{len(names) - n_known} of {len(names)} in the data are unknown to the model.",
             LabelwoodWarning,
-            stacklevel=4,
+            stacklevel=user_stacklevel(),
         )
     spread = sp.csr_array(
         (

@@ -170,3 +170,18 @@ def test_labels_that_are_no_names_are_refused():
 def test_mappings_are_no_label_lists():
     with pytest.raises(DataError, match="Unknown label type"):
         encode_labels([{"a": 1}, {"b": 2}])
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        [["x\0"], ["x"]],
+        ["x\0", "x"],
+        np.array(["x\0", "x"], dtype=object),
+        np.array(["a\tb", "x"]),
+        (("x",), ("a\nb", "x")),
+    ],
+)
+def test_names_with_control_characters_are_refused_before_two_become_one(y):
+    with pytest.raises(DataError, match="a name with a control character; remove it"):
+        encode_labels(y)

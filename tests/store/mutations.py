@@ -43,10 +43,11 @@ def samples() -> tuple[Any, Any]:
     return separable(N_SAMPLES, N_LABELS)
 
 
-def train(folder: Path) -> None:
+def train(folder: Path, *names: str) -> None:
+    """Fit and save a model of each class, or of the named ones."""
     X, Y = samples()
     y = (Y[:, [0]].toarray().ravel() > 0).astype(int)
-    for name in labelwood._HOME:
+    for name in names or labelwood._HOME:
         kind = getattr(labelwood, name)
         if not isinstance(kind, type) or not issubclass(kind, (ClassifierMixin, RegressorMixin)):
             continue
@@ -163,7 +164,7 @@ def outcome(content: Any, arrays: dict[str, Any], X: Any) -> str:
 def main() -> None:
     what, folder, *numbers = sys.argv[1:]
     if what == "train":
-        train(Path(folder))
+        train(Path(folder), *numbers)
     else:
         print(json.dumps(attack(Path(folder), *map(int, numbers)), indent=1))
 

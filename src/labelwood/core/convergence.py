@@ -1,11 +1,10 @@
 """Why an iterative fit ended: one wording for all estimators, and a warning at the limit."""
 
-import sys
 import warnings
 
 from sklearn.exceptions import ConvergenceWarning
 
-_PACKAGE = __name__.partition(".")[0]
+from labelwood.core.caller import user_stacklevel
 
 
 def convergence_report(
@@ -37,18 +36,3 @@ def convergence_report(
     reason = f"{limit} for {n_unsolved} {many}; {remedy}"
     warnings.warn(reason, ConvergenceWarning, stacklevel=user_stacklevel())
     return reason
-
-
-def user_stacklevel() -> int:
-    """The `stacklevel` that makes the caller's warning point at the user's own line.
-
-    That is the first frame outside the package, however many of its functions lie between.
-    """
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
-        level, frame = level + 1, frame.f_back
-    return level
-
-
-def _is_ours(module: str) -> bool:
-    return module == _PACKAGE or module.startswith(f"{_PACKAGE}.")

@@ -1,12 +1,14 @@
 """Labels in any of the accepted forms, as one CSR indicator matrix and its classes."""
 
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from labelwood.core.caller import user_stacklevel
+from labelwood.core.names import CONTROL_REFUSED, has_control, shown
 from labelwood.core.sparse import checked_csr, make_csr
 from labelwood.core.types import CSR, AnyArray, IndexArray
 from labelwood.errors import DataError, LabelwoodWarning
@@ -42,6 +44,7 @@ def encode_labels(y: object) -> EncodedLabels:
         lists = [list(labels) for labels in y]  # type: ignore[attr-defined]
         _refuse_nested_indicator(lists)
         names: set[object] = {name for labels in lists for name in labels}
+        _refuse_control_characters(names)
         try:
             classes = sorted(names)  # type: ignore[type-var]
         except TypeError:
@@ -49,6 +52,8 @@ def encode_labels(y: object) -> EncodedLabels:
             raise DataError(f"Labels must be all names or all numbers. Got {kinds}.") from None
         Y = lists_to_indicator(lists, classes)
         return EncodedLabels(Y, np.asarray(classes, dtype=None if classes else np.int64), True)
+    if isinstance(y, Sequence) or (isinstance(y, np.ndarray) and y.dtype == object and y.ndim == 1):
+        _refuse_control_characters(y)  # before NumPy drops a final NUL
     try:
         array = np.asarray(y)
     except ValueError:  # neither all lists nor all names
@@ -62,6 +67,12 @@ def encode_labels(y: object) -> EncodedLabels:
     return _encode_classes(array)
 
 
+def _refuse_control_characters(names: Iterable[object]) -> None:
+    for name in names:
+        if isinstance(name, str) and has_control(name):
+            raise DataError(f"Y holds {shown(name)}, {CONTROL_REFUSED}.")
+
+
 def labels_with_samples(Y: CSR) -> IndexArray:
     """The labels that have a sample; a warning says how many have none."""
     labels = np.unique(Y.indices).astype(np.uint32)
@@ -70,7 +81,7 @@ def labels_with_samples(Y: CSR) -> IndexArray:
             f"{Y.shape[1] - labels.size} of {Y.shape[1]} labels have no sample; "
             "they are never predicted.",
             LabelwoodWarning,
-            stacklevel=3,
+            stacklevel=user_stacklevel(),
         )
     return labels
 
@@ -105,6 +116,7 @@ def _encode_classes(array: AnyArray) -> EncodedLabels:
     except ValueError as error:
         raise DataError(str(error)) from None
     classes, codes = np.unique(array, return_inverse=True)
+    _refuse_control_characters(classes.tolist() if classes.dtype.kind == "U" else ())
     n = array.size
     Y = make_csr(np.arange(n + 1), codes, np.ones(n, dtype=np.float32), (n, classes.size))
     return EncodedLabels(Y, classes, False)

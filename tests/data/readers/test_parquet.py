@@ -94,3 +94,14 @@ def test_without_the_extra_the_error_names_it(write_table, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'labelwood\[parquet\]'"):
         load_dataset(path)
+
+
+def test_a_file_that_asks_for_more_memory_than_there_is_is_refused(write_table, monkeypatch):
+    def read(*_args, **_options):
+        raise pa.ArrowMemoryError("malloc of size 17179869184 failed")
+
+    path = write_table(**ROWS)
+    monkeypatch.setattr(pq.ParquetFile, "read", read)
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", read)
+    with pytest.raises(DataError, match=r"not a valid Parquet file.*malloc of size 17179869184"):
+        load_dataset(path)

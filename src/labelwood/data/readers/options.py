@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from labelwood.core.caller import user_stacklevel
 from labelwood.core.io import Source
 from labelwood.core.names import shown, some
 from labelwood.data.readers.names import NameList, Names, read_names
@@ -62,7 +63,7 @@ def without_labels(source: Source, columns: Iterable[str], used: Collection[str]
                 f"{source.name} has no column 'labels', so its samples have no labels; if the "
                 f"labels are in {shown(name)}, give label_column={name!r}",
                 LabelwoodWarning,
-                stacklevel=2,
+                stacklevel=user_stacklevel(),
             )
             break
     return f"no labels among the columns {some(map(shown, columns))}" if others else ""

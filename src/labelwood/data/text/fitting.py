@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from labelwood.core.caller import user_stacklevel
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import CSR, FloatArray, PointerArray
 from labelwood.data.text._table_kernels import Bytes
@@ -105,5 +106,5 @@ def _warn_of_lost(candidates: Sequence[Candidates], blocks: Sequence[Block], own
                 f"in up to {found.lost_df} texts may be missing, or miss so many. Raise "
                 "max_candidates or min_df.",
                 LabelwoodWarning,
-                stacklevel=5,
+                stacklevel=user_stacklevel(),
             )

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from labelwood.core.caller import user_stacklevel
 from labelwood.core.contract import FittedEstimator
 from labelwood.core.labels import encode_labels
 from labelwood.core.params import (
@@ -342,7 +343,7 @@ class TextVectorizer(TransformerMixin, FittedEstimator, auto_wrap_output_keys=No
                 f"{empty} of {n} texts have no known feature (the first is text {first}); "
                 "their rows are zero.",
                 LabelwoodWarning,
-                stacklevel=3,
+                stacklevel=user_stacklevel(),
             )
         return as_matrix(rows, self.idf_.size)
 

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from labelwood.core.caller import user_stacklevel
 from labelwood.core.contract import FittedAttributes, FittedEstimator
 from labelwood.core.parallel import blocks, parallel
 from labelwood.core.params import (
@@ -246,7 +247,7 @@ class KernelBoosting(FittedEstimator):
                 f"iteration limit ({self.max_iter}) for {late} of {rule.size} outputs before "
                 f"stopping={self.stopping!r} was met; raise max_iter or step"
             )
-            warnings.warn(self.stop_reason_, ConvergenceWarning, stacklevel=6)
+            warnings.warn(self.stop_reason_, ConvergenceWarning, stacklevel=user_stacklevel())
 
     def stopping_report(self, output: int = 0) -> str:
         """Noise, critical radius and all stopping times of one output, as a block of text."""

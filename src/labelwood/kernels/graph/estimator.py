@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
+from labelwood.core.caller import user_stacklevel
 from labelwood.core.contract import FittedAttributes
 from labelwood.core.estimator import LabelEstimator
 from labelwood.core.params import N_JOBS, Boolean, Constraints, Integer, OneOf, Real
@@ -253,7 +254,7 @@ class GraphLaplacianClassifier(LabelEstimator):
         self.stop_reason_ = f"residual below {self.tol:g} for every label"
         if not converged:
             self.stop_reason_ = f"iteration limit; raise max_iter (now {self.max_iter}) or tol"
-            warnings.warn(self.stop_reason_, ConvergenceWarning, stacklevel=4)
+            warnings.warn(self.stop_reason_, ConvergenceWarning, stacklevel=user_stacklevel())
 
     def transduced_topk(self, k: int = 5) -> TopK:
         """The `k` best labels of all nodes; −1 fills the rows that have no answer."""

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
+from labelwood.core.caller import user_stacklevel
 from labelwood.core.contract import FittedAttributes, FittedEstimator
 from labelwood.core.params import Constraints, Integer, OneOf, Real
 from labelwood.core.types import DoubleArray
@@ -148,7 +149,7 @@ class KernelRidge(FittedEstimator):
                 self.stop_reason_ = (
                     f"iteration limit ({solution.n_iter}); raise max_iter, tol or alpha"
                 )
-                warnings.warn(self.stop_reason_, ConvergenceWarning, stacklevel=5)
+                warnings.warn(self.stop_reason_, ConvergenceWarning, stacklevel=user_stacklevel())
 
     def _function(self) -> KernelFunction:
         return KernelFunction(self.kernel, self.gamma_, int(self.degree), float(self.coef0))

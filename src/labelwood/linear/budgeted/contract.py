@@ -5,6 +5,7 @@ from abc import abstractmethod
 
 import numpy as np
 
+from labelwood.core.caller import user_stacklevel
 from labelwood.core.classes import ClassEstimator
 from labelwood.core.params import OneOf
 from labelwood.core.types import CSR, AnyArray, DoubleArray, IndexArray, PointerArray
@@ -39,7 +40,7 @@ class BudgetedEstimator(ClassEstimator):
                 f"budget={self.budget} is above the number of features "
                 f"({self.n_features_in_}): all of them may be used.",
                 LabelwoodWarning,
-                stacklevel=4,  # past `fit` and the wrapper that makes it all-or-nothing
+                stacklevel=user_stacklevel(),
             )
         return begun
 

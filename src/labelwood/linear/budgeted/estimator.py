@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from labelwood.core.caller import user_stacklevel
 from labelwood.core.classes import BinaryEstimator, balanced
 from labelwood.core.columns import equal_columns
 from labelwood.core.contract import FittedAttributes
@@ -182,7 +183,7 @@ class BudgetedClassifier(BudgetedEstimator, BinaryEstimator):
                 f"iteration limit; {UNSOLVED_REMEDY}, or raise max_iter "
                 f"(now {self.max_iter}) or tol"
             )
-            warnings.warn(self.stop_reason_, ConvergenceWarning, stacklevel=2)
+            warnings.warn(self.stop_reason_, ConvergenceWarning, stacklevel=user_stacklevel())
         return self
 
     def _take(self, solved: "BudgetedDecisions") -> None:

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from labelwood.core.caller import user_stacklevel
 from labelwood.core.contract import FittedAttributes
 from labelwood.core.params import (
     N_JOBS,
@@ -196,14 +197,14 @@ class GaussianHMM(SequenceModel):
                 f"{self.history_[-1] - self.history_[-2]:.3g} in log likelihood; raise max_iter "
                 "or tol.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=user_stacklevel(),
             )
         if self.degenerate_states_.size:
             warnings.warn(
                 f"States {self.degenerate_states_.tolist()} have collapsed onto few samples: the "
                 "covariance floor holds them up. Lower n_states, or raise covariance_floor.",
                 LabelwoodWarning,
-                stacklevel=2,
+                stacklevel=user_stacklevel(),
             )
         return self
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from labelwood.core.caller import user_stacklevel
 from labelwood.core.contract import FittedAttributes
 from labelwood.core.parallel import parallel
 from labelwood.core.params import (
@@ -174,7 +175,7 @@ class TwoStateGaussianHMM(SequenceModel):
                 f"EM ended at its limit of {self.max_iter} iterations with a step of "
                 f"{self.steps_[-1]:.3g}; raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=user_stacklevel(),
             )
         return self
 

@@ -6,6 +6,7 @@ from typing import ClassVar, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from labelwood.core.caller import user_stacklevel
 from labelwood.core.contract import FittedAttributes, check_fitted_attributes
 from labelwood.core.labels import labels_with_samples
 from labelwood.core.params import Constraints, Integer, OneOf, Real
@@ -152,7 +153,7 @@ class HierarchicalRLSClassifier(HierarchicalClassifier):
             warnings.warn(
                 f"fit uses all samples; {', '.join(given)} are parameters of partial_fit alone.",
                 LabelwoodWarning,
-                stacklevel=4,
+                stacklevel=user_stacklevel(),
             )
 
     def _solve_all(self, unit: CSR, Y: CSR) -> None:
@@ -175,7 +176,7 @@ class HierarchicalRLSClassifier(HierarchicalClassifier):
                 f"iteration limit for {n_unsolved} nodes; "
                 f"raise max_iter (now {self.max_iter}) or tol"
             )
-            warnings.warn(self.stop_reason_, ConvergenceWarning, stacklevel=5)
+            warnings.warn(self.stop_reason_, ConvergenceWarning, stacklevel=user_stacklevel())
 
     def _update_rule(self) -> LeastSquaresRule:
         margin = None if self.store == "all" else self.margin

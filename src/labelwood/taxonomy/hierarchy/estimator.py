@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from labelwood.core.caller import user_stacklevel
 from labelwood.core.contract import FittedAttributes, check_fitted_attributes
 from labelwood.core.estimator import LabelEstimator
 from labelwood.core.parallel import parallel
@@ -134,7 +135,7 @@ class HierarchicalClassifier(LabelEstimator):
                 "fit keeps no samples from which partial_fit could continue: "
                 "learning starts from scratch.",
                 LabelwoodWarning,
-                stacklevel=3,
+                stacklevel=user_stacklevel(),
             )
         matrix, Y = self._begin(X, y, classes, first=first)
         self._check_rule()
@@ -238,7 +239,11 @@ class HierarchicalClassifier(LabelEstimator):
                     f"{others} of {X.shape[0]} rows were scaled to unit length" if others else "",
                     f"{empty} of {X.shape[0]} rows are empty and are skipped" if empty else "",
                 )
-                warnings.warn("; ".join(filter(None, parts)) + ".", LabelwoodWarning, stacklevel=4)
+                warnings.warn(
+                    "; ".join(filter(None, parts)) + ".",
+                    LabelwoodWarning,
+                    stacklevel=user_stacklevel(),
+                )
         unit = unit_rows(X)
         if np.any(unit.data == 0):  # a row of stored zeros must be recognized as empty
             unit = unit.copy()

@@ -9,6 +9,7 @@ from scipy.special import log_expit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from labelwood.core.caller import user_stacklevel
 from labelwood.core.columns import equal_columns
 from labelwood.core.contract import FittedAttributes
 from labelwood.core.params import N_JOBS, RANDOM_STATE, Boolean, Constraints, Integer, Real
@@ -272,7 +273,7 @@ class BudgetedTreeClassifier(BudgetedEstimator):
                 f"max_iter (now {self.max_iter}) or tol"
             )
             self.stop_reason_ += f"; {message}"
-            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+            warnings.warn(message, ConvergenceWarning, stacklevel=user_stacklevel())
 
     @property
     def n_leaves_(self) -> int:

@@ -52,6 +52,9 @@ class CodingTree(NamedTuple):
         from labelwood.trees.coding._decision_kernels import likely_leaves
 
         arrays = csr_arrays(X)
+        # No path of one node leads through another of the same beam, so that it never holds more
+        # nodes than there are leaves.
+        beam = min(beam, int(np.count_nonzero(self.right < 0)))
 
         def score(rows: slice) -> CSR:
             dense = np.zeros(X.shape[1], dtype=np.float32)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight
 
+from labelwood.core.caller import user_stacklevel
 from labelwood.core.contract import check_features
 from labelwood.core.sparse import csr_arrays, make_csr
 from labelwood.core.types import CSR, AnyArray, DoubleArray, FloatArray
@@ -116,7 +117,7 @@ def warn_of_new_categories(matrix: CSR, n_categories: dict[int, int]) -> None:
             f"{chosen.data[first]:g} in row {chosen.coords[0][first]}, column "
             f"{columns[chosen.coords[1][first]]}); they take the side of more training samples.",
             LabelwoodWarning,
-            stacklevel=4,
+            stacklevel=user_stacklevel(),
         )
 
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from labelwood.core.caller import user_stacklevel
 from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, AnyArray
 from labelwood.errors import DataError, LabelwoodWarning
@@ -257,7 +258,7 @@ def _unquoted(text: str) -> str:
 
 
 def _warn(message: str) -> None:
-    warnings.warn(message, LabelwoodWarning, stacklevel=4)
+    warnings.warn(message, LabelwoodWarning, stacklevel=user_stacklevel())
 
 
 def check_history(history: Sequence[object]) -> None:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from labelwood.core.caller import user_stacklevel
 from labelwood.core.classes import ClassEstimator
 from labelwood.core.contract import FittedAttributes
 from labelwood.core.params import Constraints, OneOf
@@ -128,7 +129,7 @@ class RuleSet(ClassEstimator):
         self.counts_ = np.zeros((len(rules), self.classes_.size))
         np.add.at(self.counts_, (matched, codes), weights)
         for problem in rule_problems(rules):
-            warnings.warn(problem, LabelwoodWarning, stacklevel=2)
+            warnings.warn(problem, LabelwoodWarning, stacklevel=user_stacklevel())
         return self
 
     def _label_names(self, rules: Sequence[Rule]) -> list[str]:
@@ -162,7 +163,7 @@ class RuleSet(ClassEstimator):
                 f"The vocabulary has no {', '.join(map(repr, unknown))}: a rule that asks for such "
                 "a word never matches, one that forbids it always may.",
                 LabelwoodWarning,
-                stacklevel=4,
+                stacklevel=user_stacklevel(),
             )
         columns = [known.get(word, _NO_COLUMN) for word in words]
         self.words_ = np.array(words, dtype=np.str_)
@@ -270,7 +271,7 @@ class RuleSet(ClassEstimator):
         result.rules = result.text_
         fresh = set(rule_problems(rules)) - set(self.problems())
         for problem in sorted(fresh):
-            warnings.warn(problem, LabelwoodWarning, stacklevel=3)
+            warnings.warn(problem, LabelwoodWarning, stacklevel=user_stacklevel())
         return result
 
     def _copy(self) -> "RuleSet":
