@@ -1,81 +1,192 @@
+"""The choice of the learner: by trial on held-out samples, within limits, reported as a table."""
+
 import json
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from labelwood import LabelTreeClassifier, OneVsRestSVM, synthetic
+from builders import separable
+from labelwood import LabelTreeClassifier, OneVsRestSVM, metrics, synthetic
 from labelwood import auto as choice
-from labelwood.auto import Choice, Cost, choose_learner, expected_costs
+from labelwood.auto import Candidate, Choice, Cost, choose_learner, expected_costs
+from labelwood.errors import DataError, LabelwoodWarning, ParameterError
+from labelwood.linear.tuning import held_out_parts
+
+NAMES = ["one-vs-rest", "label tree", "label tree, wide beam", "3 label trees"]
 
 
-def problem(n, n_labels, per_row=10, d=1000):
-    rng = np.random.default_rng(0)
-    X = sp.csr_array(
-        (
-            np.ones(n * per_row, np.float32),
-            rng.integers(0, d, n * per_row),
-            np.arange(0, n * per_row + 1, per_row),
-        ),
-        shape=(n, d),
+@pytest.fixture(scope="module")
+def train():
+    return synthetic(1200, 600, 800, random_state=0).train
+
+
+@pytest.fixture(scope="module")
+def chosen(train):
+    return choose_learner(train.X, train.Y, n_jobs=1)
+
+
+def candidate(name, seconds, size, score, **params):
+    precisions = None if score is None else (score, score, score)
+    return Candidate(name, "OneVsRestSVM", params, Cost(seconds, size), precisions, score)
+
+
+def take(*candidates, time_limit=None, free=1e12):
+    Y = sp.csr_array(np.ones((10, 1)))
+    return choice._chosen(list(candidates), Y, "P@k", time_limit, free)
+
+
+def test_all_candidates_are_tried_and_the_best_is_taken(chosen):
+    assert [one.name for one in chosen.candidates] == NAMES
+    worth = {one.name: one.score - choice._price(one) for one in chosen.candidates if one.score}
+    assert worth[chosen.taken] == max(worth.values())
+    assert chosen.candidate.params["C"] > 0
+
+
+def test_held_out_figures_are_those_of_a_fit_on_the_other_samples(train, chosen):
+    (part,) = held_out_parts(train.X, train.Y, 0)[:1]
+    tried = choose_learner(
+        train.X,
+        train.Y,
+        candidates=(OneVsRestSVM(C=0.5, random_state=0), LabelTreeClassifier(random_state=0)),
     )
-    Y = sp.csr_array((np.ones(n), np.arange(n) % n_labels, np.arange(n + 1)), shape=(n, n_labels))
-    return X, Y
+    folds = held_out_parts(train.X, train.Y, 0)
+    found = []
+    for part in folds:
+        with pytest.warns(LabelwoodWarning):
+            model = OneVsRestSVM(C=0.5, random_state=0).fit(part.X, part.Y)
+        hits = metrics.ranked_hits(part.Y_held_out, model.predict_topk(part.X_held_out, 5), 5)
+        found.append([hits.precision(k).value for k in (1, 3, 5)])
+    assert tried.candidates[0].precisions == pytest.approx(np.mean(found, axis=0))
+    assert tried.candidates[0].params == {"C": 0.5}
 
 
-@pytest.mark.parametrize("learner", ["OneVsRestSVM", "LabelTreeClassifier"])
-def test_more_points_and_more_labels_cost_more(learner):
-    small = expected_costs(*problem(5_000, 500), n_jobs=1)[learner]
-    points = expected_costs(*problem(20_000, 500), n_jobs=1)[learner]
-    labels = expected_costs(*problem(5_000, 5_000), n_jobs=1)[learner]
-    assert small.seconds < min(points.seconds, labels.seconds)
-    assert small.bytes < points.bytes
+def test_the_choice_is_the_same_for_every_number_of_threads(train, chosen):
+    two = choose_learner(train.X, train.Y, n_jobs=2)
+    assert two.taken == chosen.taken
+    assert [one.params for one in two.candidates] == [one.params for one in chosen.candidates]
+    assert [one.score for one in two.candidates] == [one.score for one in chosen.candidates]
 
 
-@pytest.mark.parametrize("learner", ["OneVsRestSVM", "LabelTreeClassifier"])
-def test_threads_share_the_time_and_not_the_memory(learner):
-    one = expected_costs(*problem(5_000, 500), n_jobs=1)[learner]
-    two = expected_costs(*problem(5_000, 500), n_jobs=2)[learner]
-    assert two.seconds == pytest.approx(one.seconds / 2)
-    assert two.bytes > one.bytes
+@pytest.mark.parametrize(
+    ("objective", "measure"),
+    [("PSP@k", "psp"), ("nDCG@k", "ndcg"), ("micro-F1", None)],
+)
+def test_the_objective_is_what_the_score_is(train, objective, measure):
+    (part,) = held_out_parts(train.X, train.Y, 0)[:1]
+    with pytest.warns(LabelwoodWarning):
+        model = OneVsRestSVM(random_state=0).fit(part.X, part.Y)
+    found = choice._quality(model, part, objective)
+    if measure is None:
+        expected = metrics.f1_score(part.Y_held_out, model.predict(part.X_held_out), "micro")
+    else:
+        p = metrics.propensity(part.Y)
+        hits = metrics.ranked_hits(part.Y_held_out, model.predict_topk(part.X_held_out, 5), 5, p)
+        expected = np.mean([getattr(hits, measure)(k).value for k in (1, 3, 5)])
+    assert found.score == pytest.approx(expected)
 
 
-def test_the_tree_grows_slower_with_the_labels():
-    few = expected_costs(*problem(50_000, 1_000), n_jobs=2)
-    many = expected_costs(*problem(50_000, 50_000), n_jobs=2)
-    growth = {name: many[name].seconds / few[name].seconds for name in few}
-    assert growth["OneVsRestSVM"] > 2 * growth["LabelTreeClassifier"]
+def test_a_better_candidate_that_costs_too_much_is_passed_over():
+    slow, quick = candidate("slow", 50, 10, 0.9), candidate("quick", 5, 10, 0.8)
+    assert take(slow, quick).taken == "slow"
+    limited = take(slow, quick, time_limit=10)
+    assert limited.taken == "quick"
+    assert limited.reason == "best held-out P@k within the limits, unlike slow"
+    assert take(slow, quick._replace(cost=Cost(5, 1)), free=5).taken == "quick"
 
 
-def test_one_vs_rest_is_taken_while_it_is_affordable():
-    assert choose_learner(*problem(5_000, 500)).learner == OneVsRestSVM.__name__
+def test_three_trees_must_gain_more_than_they_cost():
+    one = candidate("one", 1, 1, 0.8)
+    assert take(one, candidate("three", 3, 1, 0.801, n_trees=3)).taken == "one"
+    assert take(one, candidate("three", 3, 1, 0.802, n_trees=3)).taken == "three"
 
 
-def test_the_tree_is_taken_where_one_vs_rest_takes_too_long(monkeypatch):
-    costs = {"OneVsRestSVM": Cost(5_000, 1), "LabelTreeClassifier": Cost(100, 1)}
-    monkeypatch.setattr(choice, "expected_costs", lambda *_, **__: costs)
-    chosen = choose_learner(*problem(10, 2))
-    assert chosen.learner == LabelTreeClassifier.__name__
-    assert "longer" in chosen.reason
+def test_a_time_limit_that_nothing_meets_takes_the_cheapest_and_says_so():
+    slow, slower = candidate("slow", 50, 10, 0.8), candidate("slower", 500, 10, 0.9)
+    with pytest.warns(LabelwoodWarning, match=r"nothing meets the time limit of 2 s"):
+        limited = take(slower, slow, time_limit=2)
+    assert limited.taken == "slow"
+    assert limited.reason == "nothing meets the time limit of 2 s, and this is the cheapest"
 
 
-def test_the_tree_is_taken_where_one_vs_rest_does_not_fit(monkeypatch):
-    monkeypatch.setattr(choice, "available_memory", lambda: 1000)
-    chosen = choose_learner(*problem(5_000, 500))
-    assert chosen.learner == LabelTreeClassifier.__name__
-    assert "memory" in chosen.reason
+def test_a_memory_limit_that_nothing_meets_takes_the_least_and_says_so():
+    large, larger = candidate("large", 50, 100, 0.8), candidate("larger", 5, 1000, 0.9)
+    with pytest.warns(LabelwoodWarning, match=r"nothing meets the memory limit"):
+        assert take(larger, large, free=10).taken == "large"
 
 
-def test_the_table_shows_what_each_costs_and_which_is_selected():
-    lines = str(choose_learner(*problem(5_000, 500), n_jobs=1)).splitlines()
-    assert lines[0].split() == ["learner", "time", "memory"]
-    assert [line.split()[0] for line in lines[1:]] == ["OneVsRestSVM", "LabelTreeClassifier"]
-    assert lines[1].endswith("<- selected: more accurate, in under 10 min")
+def test_a_memory_limit_below_the_data_is_refused(train):
+    with pytest.raises(MemoryError, match=r"data themselves take .* MB .* raise it"):
+        choose_learner(train.X, train.Y, memory_limit=1000)
 
 
-def test_a_choice_survives_json():
-    choice = choose_learner(*problem(50, 5), n_jobs=1)
-    assert Choice.from_dict(json.loads(json.dumps(choice.to_dict()))) == choice
+@pytest.mark.parametrize(
+    ("name", "value"), [("objective", "F1"), ("time_limit", 0), ("memory_limit", -1.0)]
+)
+def test_parameters_that_make_no_sense_are_refused(train, name, value):
+    with pytest.raises(ParameterError, match=f"'{name}' parameter of choose_learner"):
+        choose_learner(train.X, train.Y, **{name: value})
+
+
+def test_candidates_must_be_one_of_each(train):
+    with pytest.raises(ParameterError, match="must be one OneVsRestSVM and one LabelTree"):
+        choose_learner(train.X, train.Y, candidates=(OneVsRestSVM(), OneVsRestSVM()))
+
+
+def test_too_few_samples_take_the_default_and_say_so():
+    few = choose_learner(*separable(40, 3))
+    assert few.learner == "OneVsRestSVM"
+    assert few.candidate.params == {"C": OneVsRestSVM().C}
+    assert few.reason == "the default, as 40 labelled samples are too few to hold any out"
+    assert all(one.cost.seconds < 1 for one in few.candidates)
+
+
+def test_labels_of_one_sample_each_have_nothing_to_tell():
+    n = 300
+    rare = choose_learner(sp.eye_array(n, format="csr"), sp.eye_array(n, format="csr"))
+    assert rare.learner == "OneVsRestSVM"
+    assert rare.candidate.params["C"] == OneVsRestSVM().C
+
+
+def test_one_label_is_legal():
+    X, Y = separable(300, 3)
+    assert choose_learner(X, sp.csr_array(Y[:, :1])).learner == "OneVsRestSVM"
+
+
+def test_no_samples_are_no_choice():
+    assert choose_learner(sp.csr_array((0, 5)), sp.csr_array((0, 3))).learner == "OneVsRestSVM"
+    with pytest.raises(DataError, match="two dimensions"):
+        choose_learner([1, 2], [[1], [0]])
+
+
+def test_parameters_of_the_user_are_kept(train):
+    given = (
+        OneVsRestSVM(C=0.5, random_state=0, n_jobs=1),
+        LabelTreeClassifier(C=0.5, beam=20, random_state=0, n_jobs=1),
+    )
+    tried = choose_learner(train.X, train.Y, candidates=given)
+    assert [one.params for one in tried.candidates] == [{"C": 0.5}, {"C": 0.5}]
+
+
+def test_the_table_shows_cost_and_quality_and_which_is_selected(chosen):
+    lines = str(chosen).splitlines()
+    assert lines[0].split() == ["learner", "C", "time", "memory", "held-out", "P@1/3/5"]
+    assert [line[:21].strip() for line in lines[1:]] == NAMES
+    marked = [line for line in lines if line.endswith("<- selected: best held-out P@k")]
+    assert len(marked) == 1
+    assert marked[0].startswith(chosen.taken)
+
+
+def test_a_choice_survives_json(chosen):
+    assert Choice.from_dict(json.loads(json.dumps(chosen.to_dict()))) == chosen
+
+
+def test_a_record_of_an_earlier_version_is_read():
+    costs = {"OneVsRestSVM": {"seconds": 1.5, "bytes": 7}}
+    old = Choice.from_dict({"learner": "OneVsRestSVM", "costs": costs, "reason": "affordable"})
+    assert old.learner == "OneVsRestSVM"
+    assert old.candidate.cost == Cost(1.5, 7)
+    assert "not tried" in str(old)
 
 
 @pytest.mark.parametrize(
@@ -87,30 +198,31 @@ def test_durations_are_shown_in_a_fitting_unit(seconds, shown):
     assert Cost(seconds, 72 * 2**20).memory == "72 MB"
 
 
-def test_calibration_takes_longer():
-    plain = expected_costs(*problem(5_000, 500), n_jobs=1)
-    calibrated = expected_costs(*problem(5_000, 500), n_jobs=1, calibrate=True)
-    assert all(calibrated[name].seconds > 1.5 * plain[name].seconds for name in plain)
+@pytest.mark.parametrize("power", [0.8, 1.0, 1.5])
+def test_what_grows_like_a_power_is_foretold(power):
+    small, part, whole = (7.0 * n**power for n in (250, 1000, 8000))
+    assert choice._grown(small, part, 1000, 8000) == pytest.approx(whole)
 
 
-def test_one_vs_rest_may_take_long_where_the_tree_does_too(monkeypatch):
-    costs = {"OneVsRestSVM": Cost(5_000, 1), "LabelTreeClassifier": Cost(2_000, 1)}
-    monkeypatch.setattr(choice, "expected_costs", lambda *_, **__: costs)
-    chosen = choose_learner(*problem(10, 2))
-    assert chosen.learner == OneVsRestSVM.__name__
-    assert "4 times" in chosen.reason
-
-
-def test_nothing_to_train_costs_nothing():
-    empty = sp.csr_array((0, 5)), sp.csr_array((0, 3))
-    assert all(cost.seconds == 0 for cost in expected_costs(*empty, n_jobs=1).values())
+def test_calibration_takes_longer(monkeypatch, train):
+    monkeypatch.setattr(choice, "_timed_fit", lambda *_: choice._Pilot(100, 1.0, 1000))
+    part = held_out_parts(train.X, train.Y, 0)[0]
+    size = choice._Size.of(train.X, train.Y, 1)
+    costs = []
+    for calibrate in (False, True):
+        estimator = OneVsRestSVM(calibrate=calibrate)
+        trials = choice._Trials(estimator, (part,), "P@k")
+        trials.pilots.append(choice._Pilot(part.X.shape[0], 4.0, 4000))
+        costs.append(choice._expected(estimator, trials, 1.0, size, 10.0, 2.0))
+    assert costs[1].seconds == pytest.approx(1.8 * costs[0].seconds)
+    assert costs[0].bytes > 10 + 2 * 4000
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*have no sample")
-@pytest.mark.parametrize("kind", [OneVsRestSVM, LabelTreeClassifier])
-def test_the_model_and_scratch_memory_are_of_the_right_size(kind):
+def test_the_expected_model_and_scratch_memory_are_of_the_right_size():
     train = synthetic(20_000, 20_000, 5_000, random_state=0).train
-    expected = expected_costs(train.X, train.Y, n_jobs=1)[kind.__name__].bytes
-    size = kind(random_state=0, n_jobs=1).fit(train.X, train.Y).model_size
-    assert size < expected < 10 * size
+    costs = expected_costs(train.X, train.Y, n_jobs=1)
+    for name, kind in (("one-vs-rest", OneVsRestSVM), ("label tree", LabelTreeClassifier)):
+        size = kind(random_state=0, n_jobs=1).fit(train.X, train.Y).model_size
+        assert size < costs[name].bytes < 10 * size

@@ -1,6 +1,7 @@
 """A learner with all that goes with it: vectorizer, label names, training counts."""
 
 import hashlib
+import logging
 import time
 import warnings
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from labelwood.auto import Choice, choose_learner
+from labelwood.auto import OBJECTIVES, Choice, choose_learner
 from labelwood.core.caller import user_stacklevel
 from labelwood.core.contract import (
     FittedAttributes,
@@ -20,6 +21,7 @@ from labelwood.core.contract import (
     check_fitted_attributes,
 )
 from labelwood.core.estimator import LabelEstimator
+from labelwood.core.params import OneOf, Real, check_parameter
 from labelwood.core.sparse import make_csr
 from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, AnyArray
@@ -31,6 +33,8 @@ from labelwood.metrics.evaluate import Evaluation, evaluate
 from labelwood.metrics.propensity import propensity
 from labelwood.trees.rules.label_rules import LabelRules, RuleEffect, check_history
 
+# Messages of what is about to be trained; the command line shows them.
+_logger = logging.getLogger("labelwood.auto")
 _UNKNOWN_SHARE = 0.5
 """Data of which less than this share of the named features is known to the model are refused."""
 _MISSING_SHARE = 0.05
@@ -43,19 +47,24 @@ class Tagger(FittedEstimator):
     Parameters
     ----------
     estimator : "auto", a multi-label estimator of labelwood, or a tuple of them
-        Cloned, then fitted on the features. "auto" takes what `choose_learner` recommends:
-        one-vs-rest where it is affordable, else a label tree. A tuple of an `OneVsRestSVM` and
-        a `LabelTreeClassifier` is such a choice between two with parameters of your own.
+        Cloned, then fitted on the features. "auto" takes what `choose_learner` finds to be best
+        on held-out training samples: one-vs-rest or label trees. A tuple of an `OneVsRestSVM`
+        and a `LabelTreeClassifier` is such a choice between two with parameters of your own.
     vectorizer : TextVectorizer or None
         Used when the data are texts; None means `default_vectorizer()`.
+    objective : "P@k", "PSP@k", "nDCG@k" or "micro-F1"
+        What the choice maximizes; the first three are means over k = 1, 3 and 5.
+    time_limit, memory_limit : float or None
+        Seconds of training and bytes that the learner of the choice may take; see
+        `choose_learner`.
 
     Attributes
     ----------
     estimator_, vectorizer_ :
         The fitted parts; `vectorizer_` is None after a fit on features.
     choice_ : Choice or None
-        Expected costs of the learners and the reason for the one that was taken; None where
-        the estimator was given.
+        Expected costs and held-out quality of the candidates, and the reason for the one that
+        was taken; None where the estimator was given.
     label_names_ : array of str
     feature_names_ : array of str or None
         Names of the features, where the data set had them; those of texts are with the
@@ -85,9 +94,20 @@ class Tagger(FittedEstimator):
     [['cat']]
     """
 
-    def __init__(self, estimator: Any = "auto", vectorizer: TextVectorizer | None = None) -> None:
+    def __init__(
+        self,
+        estimator: Any = "auto",
+        vectorizer: TextVectorizer | None = None,
+        *,
+        objective: str = "P@k",
+        time_limit: float | None = None,
+        memory_limit: float | None = None,
+    ) -> None:
         self.estimator = estimator
         self.vectorizer = vectorizer
+        self.objective = objective
+        self.time_limit = time_limit
+        self.memory_limit = memory_limit
 
     def fit(self, dataset: Dataset) -> Self:
         """Vectorize the texts, if that is what they are, and fit the estimator."""
@@ -96,6 +116,9 @@ class Tagger(FittedEstimator):
                 f"fit takes a Dataset. Got {type(dataset).__name__}; "
                 "Dataset.from_lists(texts, labels) makes one."
             )
+        check_parameter("Tagger", "objective", self.objective, OneOf(*OBJECTIVES))
+        for name in ("time_limit", "memory_limit"):
+            check_parameter("Tagger", name, getattr(self, name), (Real(above=0), None))
         start = time.perf_counter()
         if dataset.Y.nnz == 0:
             raise DataError(
@@ -112,8 +135,13 @@ class Tagger(FittedEstimator):
             X, names = dataset.X, dataset.feature_names
         vectorized = time.perf_counter()
         estimator, self.auto_ = self._chosen_estimator(X, dataset.Y)
+        chosen = time.perf_counter()
         self.estimator_ = estimator.fit(X, dataset.Y)
-        self._seconds = {"text": vectorized - start, "learner": time.perf_counter() - vectorized}
+        self._seconds = {
+            "text": vectorized - start,
+            "choice": chosen - vectorized,
+            "learner": time.perf_counter() - chosen,
+        }
         self.feature_names_ = None if names is None else np.asarray(names, dtype=np.str_)
         self.label_names_ = np.asarray(_label_names(dataset), dtype=np.str_)
         counts = np.bincount(dataset.Y.indices, minlength=dataset.n_labels)
@@ -127,13 +155,26 @@ class Tagger(FittedEstimator):
 
     def _chosen_estimator(self, X: CSR, Y: CSR) -> tuple[Any, dict[str, Any] | None]:
         """A copy of the estimator to fit, and the record of the choice if there was one."""
+        tables = [] if self.vectorizer_ is None else [self.vectorizer_.trial_table()]
         if not isinstance(self.estimator, (str, tuple)):
-            return clone(self.estimator), None
-        candidates = _candidates(self.estimator)
-        first = next(iter(candidates.values()))
-        calibrate = any(getattr(one, "calibrate", False) for one in candidates.values())
-        choice = choose_learner(X, Y, calibrate=calibrate, n_jobs=first.n_jobs)
-        return clone(candidates[choice.learner]), choice.to_dict()
+            estimator, record = clone(self.estimator), None
+        else:
+            candidates = _candidates(self.estimator)
+            choice = choose_learner(
+                X,
+                Y,
+                candidates=tuple(candidates.values()),
+                objective=self.objective,
+                time_limit=self.time_limit,
+                memory_limit=self.memory_limit,
+                random_state=next(iter(candidates.values())).random_state,
+            )
+            estimator = clone(candidates[choice.learner]).set_params(**choice.candidate.params)
+            record = choice.to_dict()
+            tables.append(str(choice))
+        for table in filter(None, tables):
+            _logger.info("%s", table)
+        return estimator, record
 
     @property
     def choice_(self) -> Choice | None:

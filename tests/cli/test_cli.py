@@ -17,6 +17,7 @@ from labelwood.cli import main as main_module
 from labelwood.cli.learners import LEARNERS
 from labelwood.cli.main import app
 from labelwood.cli.source import in_options
+from labelwood.errors import ParameterError
 
 DOCUMENTS = [
     {"id": f"d{i}", "text": text, "labels": labels}
@@ -131,14 +132,23 @@ def test_every_learner_can_be_trained(documents, tmp_path, learner):
     assert "cat" in top
 
 
-def test_without_a_name_the_cheaper_or_better_learner_is_taken(documents, tmp_path, monkeypatch):
+def test_without_a_name_the_best_learner_is_taken_and_the_table_comes_first(documents, tmp_path):
     out = run("train", documents, "-o", tmp_path / "m")
-    assert re.search(r"OneVsRestSVM +~1 s +\d+ MB  <- selected: more accurate", out)
-    monkeypatch.setattr("labelwood.auto.available_memory", lambda: 10)
-    summary = json.loads(run("train", documents, "-o", tmp_path / "m", "--json", "--set", "C=2"))
-    assert summary["learner"] == "LabelTreeClassifier"
-    assert summary["expected"]["OneVsRestSVM"]["bytes"] > 10
+    selected = re.search(r"one-vs-rest +\S+ +~1 s +\d+ MB .* <- selected: ", out)
+    assert 0 < selected.start() < out.index("OneVsRestSVM trained in")
+    options = ("--json", "--set", "C=2", "--time-limit", "100", "--objective", "nDCG@k")
+    summary = json.loads(run("train", documents, "-o", tmp_path / "m", *options))
+    assert summary["choice"]["objective"] == "nDCG@k"
+    assert {one["name"] for one in summary["choice"]["candidates"]} >= {"one-vs-rest", "label tree"}
     assert labelwood.load(tmp_path / "m").estimator_.C == 2
+
+
+def test_limits_without_a_choice_and_limits_below_the_data_are_refused(documents, tmp_path):
+    command = ("train", documents, "-o", tmp_path / "m")
+    with pytest.raises(ParameterError, match="are for --learner auto, not onevsrest"):
+        run(*command, "--learner", "onevsrest", "--time-limit", "5")
+    with pytest.raises(MemoryError, match="data themselves take"):
+        run(*command, "--memory-limit", "1e-7")
 
 
 def test_info_tells_of_models_and_of_data(model, documents):

@@ -6,8 +6,8 @@ import scipy.sparse as sp
 
 import labelwood
 from builders import separable
-from labelwood import LabelTreeClassifier, OneVsRestSVM
-from labelwood.linear.tuning import tune_C
+from labelwood import LabelTreeClassifier, OneVsRestSVM, synthetic
+from labelwood.linear.tuning import Quality, held_out_parts, search_C, tune_C
 
 BOTH = pytest.mark.parametrize("kind", [OneVsRestSVM, LabelTreeClassifier])
 
@@ -29,7 +29,8 @@ def test_noise_wants_a_smaller_C_and_gets_it(kind, n, noise):
     default = kind().C
     assert default > model.C_
     tried = {trial["C"]: trial["score"] for trial in model.tuning_["trials"]}
-    assert tried[model.C_] == max(tried.values())
+    best = max(tried, key=tried.get)
+    assert best / 2**0.5 <= model.C_ <= best * 2**0.5 + 0.01
     assert set(model.tuning_["trials"][0]) == {"C", "P@1", "P@3", "P@5", "score"}
 
 
@@ -62,7 +63,40 @@ def test_the_default_stays_where_all_values_are_alike():
     X, Y = separable(400, 4)
     tuning = tune_C(OneVsRestSVM(C="auto", random_state=0), X, Y, 0.55)
     assert tuning.C == 0.55
-    assert "standard error" in tuning.reason
+    assert tuning.reason == "about the default of 0.55 is best"
+
+
+@BOTH
+def test_labels_of_one_sample_each_keep_the_default(kind):
+    identity = sp.eye_array(200, format="csr")
+    model = kind(C="auto", random_state=0).fit(identity, identity)
+    assert model.C_ == kind().C
+
+
+@pytest.mark.parametrize("peak", [-2.3, 0.0, 0.4, 3.2])
+def test_the_search_finds_the_top_of_a_parabola(peak):
+    tuning = search_C(lambda C: Quality((), -((np.log2(C / 0.5) - peak) ** 2)), 0.5)
+    assert np.log2(tuning.C / 0.5) == pytest.approx(peak, abs=0.01)
+    assert len(tuning.trials) == 3 + abs(round(peak))
+
+
+def test_the_search_ends_at_a_limit():
+    tuning = search_C(lambda C: Quality((), C), 1.0)
+    assert tuning.C == 32
+
+
+def test_small_data_are_cross_validated_and_of_large_data_a_part_is_taken():
+    X, Y = noisy(400)
+    folds = held_out_parts(X, Y, 0)
+    assert len(folds) == 5
+    assert [part.X_held_out.shape[0] for part in folds] == [80] * 5
+    assert all(part.X.shape[0] == 320 for part in folds)
+    held_out = sp.vstack([part.X_held_out for part in folds]).toarray()
+    assert sorted(map(tuple, held_out)) == sorted(map(tuple, X.toarray()))
+    large = synthetic(30_000, 2000, 3000, random_state=0).train
+    (part,) = held_out_parts(large.X, large.Y, 0)
+    assert 1000 < part.X.shape[0] < 10_000
+    assert part.X_held_out.shape[0] == 4000
 
 
 @pytest.mark.parametrize("n_labels", [0, 1])

@@ -27,6 +27,17 @@ def _jobs(value: int) -> int:
 Jobs = Annotated[
     int, typer.Option("--jobs", "-j", help="Threads; -1 for all cores.", callback=_jobs)
 ]
+Objective = Annotated[
+    str, typer.Option(help="What auto maximizes: P@k, PSP@k, nDCG@k or micro-F1.")
+]
+TimeLimit = Annotated[
+    float | None,
+    typer.Option(metavar="SECONDS", help="Of training, for what auto may take."),
+]
+MemoryLimit = Annotated[
+    float | None,
+    typer.Option(metavar="GB", help="Data included, for what auto may take."),
+]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of everything random.")]
 
 
@@ -66,6 +77,26 @@ def remarks(quiet: bool) -> Iterator[None]:
             yield
         finally:
             logger.setLevel(level)
+
+
+@contextmanager
+def announced(shown: bool) -> Iterator[None]:
+    """Print what `Tagger.fit` is about to train as soon as it is known, where it is `shown`."""
+    logger = logging.getLogger("labelwood.auto")
+    handler, level = _Printed(), logger.level
+    if shown:
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+
+
+class _Printed(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        typer.echo(record.getMessage())
 
 
 class Stopwatch:

@@ -11,6 +11,7 @@ from labelwood.cli import options
 from labelwood.cli.interrupt import stop_if_interrupted
 from labelwood.cli.learners import LEARNERS
 from labelwood.cli.source import Source, with_source
+from labelwood.errors import ParameterError
 
 if TYPE_CHECKING:
     from labelwood.data.dataset import Dataset
@@ -28,7 +29,7 @@ def train(
     learner: Annotated[
         str,
         typer.Option(
-            help=f"One of {', '.join(LEARNERS)}; auto chooses by the expected cost, "
+            help=f"One of {', '.join(LEARNERS)}; auto chooses by trial on held-out samples, "
             "and hierarchicalrls if there is a --taxonomy."
         ),
     ] = "auto",
@@ -48,6 +49,9 @@ def train(
         bool,
         typer.Option("--self-train", help="Train one-vs-rest on the graph's confident answers."),
     ] = False,
+    objective: options.Objective = "P@k",
+    time_limit: options.TimeLimit = None,
+    memory_limit: options.MemoryLimit = None,
     jobs: options.Jobs = -1,
     seed: options.Seed = 0,
     json: options.Json = False,
@@ -66,7 +70,9 @@ def train(
         return
     along_taxonomy = learner == "auto" and source.taxonomy is not None
     name = "hierarchicalrls" if along_taxonomy else learner
-    with options.remarks(quiet):
+    limits = _Limits(objective, time_limit, memory_limit)
+    limits.check(name)
+    with options.remarks(quiet), options.announced(not json):
         estimators, vectorizer = _estimators(name, settings or [], seed=seed, jobs=jobs)
         start = time.perf_counter()
         dataset = source.read()
@@ -75,11 +81,33 @@ def train(
             typer.echo(repr(dataset))
             if along_taxonomy:
                 typer.echo(f"learner: {type(estimators[0]).__name__}, for there is a taxonomy")
-        trained = _train(dataset, estimators, vectorizer, output, read)
+        trained = _train(dataset, estimators, vectorizer, output, read, limits)
     if json:
         options.print_json(trained.summary(output))
     else:
         typer.echo(trained.report(output))
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """What the choice of `auto` maximizes, and within which limits."""
+
+    objective: str
+    seconds: float | None
+    gigabytes: float | None
+
+    def check(self, learner: str) -> None:
+        """Refuse limits that nothing would keep to."""
+        if learner != "auto" and self != _Limits("P@k", None, None):
+            raise ParameterError(
+                "--objective, --time-limit and --memory-limit are for --learner auto, "
+                f"not {learner}"
+            )
+
+    def parameters(self) -> dict[str, Any]:
+        """As `Tagger` takes them."""
+        limit = None if self.gigabytes is None else self.gigabytes * 2**30
+        return {"objective": self.objective, "time_limit": self.seconds, "memory_limit": limit}
 
 
 @dataclass(frozen=True)
@@ -108,19 +136,14 @@ class _Trained:
             "parts": {part: round(seconds, 3) for part, seconds in self.parts.items()},
             "samples": self.samples,
             "labels": int(self.tagger.label_names_.size),
-            **({} if choice is None else {"expected": choice.to_dict()["costs"]}),
+            **({} if choice is None else {"choice": choice.to_dict()}),
         }
 
     def report(self, output: Path) -> str:
         """The same for people."""
-        vectorizer = self.tagger.vectorizer_
-        lines = [] if self.tagger.choice_ is None else [str(self.tagger.choice_)]
-        if vectorizer is not None and vectorizer.trials_:
-            lines.append(vectorizer.trial_table())
         size = f"{self.bytes / 2**20:.1f} MB in {output}"
-        lines.append(f"{self.learner} trained in {self.seconds:.1f} s; {size}")
         times = ", ".join(f"{part} {seconds:.1f} s" for part, seconds in self.parts.items())
-        return "\n".join([*lines, f"time: {times}"])
+        return f"{self.learner} trained in {self.seconds:.1f} s; {size}\ntime: {times}"
 
 
 def _estimators(
@@ -134,7 +157,12 @@ def _estimators(
 
 
 def _train(
-    dataset: "Dataset", estimators: tuple[Any, ...], vectorizer: Any, output: Path, read: float
+    dataset: "Dataset",
+    estimators: tuple[Any, ...],
+    vectorizer: Any,
+    output: Path,
+    read: float,
+    limits: _Limits,
 ) -> _Trained:
     """Train on `dataset`, which took `read` seconds to read, and save the model."""
     from labelwood.cli.learners import give_taxonomy
@@ -145,7 +173,8 @@ def _train(
     require_space(output, _data_bytes(dataset) // _DATA_BYTES_A_MODEL_BYTE)
     for one in estimators:
         dataset = give_taxonomy(one, dataset)
-    tagger = Tagger(estimators[0] if len(estimators) == 1 else estimators, vectorizer)
+    chosen = estimators[0] if len(estimators) == 1 else estimators
+    tagger = Tagger(chosen, vectorizer, **limits.parameters())
     stopwatch = options.Stopwatch()
     tagger.fit(dataset)
     seconds = stopwatch.seconds
