@@ -8,12 +8,13 @@ import scipy.sparse as sp
 
 from builders import separable
 from labelwood import LabelTreeClassifier, OneVsRestSVM, metrics, synthetic
-from labelwood import auto as choice
-from labelwood.auto import Candidate, Choice, Cost, choose_learner, expected_costs
+from labelwood.auto import Candidate, Choice, Cost, choose_learner, expected_costs, trials
+from labelwood.auto.choice import choose, price
+from labelwood.auto.pilots import Pilot, Size, expected_cost, grown, scaled_cost
 from labelwood.errors import DataError, LabelwoodWarning, ParameterError
 from labelwood.linear.tuning import held_out_parts
 
-NAMES = ["one-vs-rest", "label tree", "label tree, wide beam", "3 label trees"]
+NAMES = ["one-vs-rest", "label tree", "label tree, wide beam", "3 label trees, wide beam"]
 
 
 @pytest.fixture(scope="module")
@@ -32,13 +33,12 @@ def candidate(name, seconds, size, score, **params):
 
 
 def take(*candidates, time_limit=None, free=1e12):
-    Y = sp.csr_array(np.ones((10, 1)))
-    return choice._chosen(list(candidates), Y, "P@k", time_limit, free)
+    return choose(list(candidates), "P@k", time_limit, free, "there was no trial")
 
 
 def test_all_candidates_are_tried_and_the_best_is_taken(chosen):
     assert [one.name for one in chosen.candidates] == NAMES
-    worth = {one.name: one.score - choice._price(one) for one in chosen.candidates if one.score}
+    worth = {one.name: one.score - price(one) for one in chosen.candidates if one.score}
     assert worth[chosen.taken] == max(worth.values())
     assert chosen.candidate.params["C"] > 0
 
@@ -76,7 +76,7 @@ def test_the_objective_is_what_the_score_is(train, objective, measure):
     (part,) = held_out_parts(train.X, train.Y, 0)[:1]
     with pytest.warns(LabelwoodWarning):
         model = OneVsRestSVM(random_state=0).fit(part.X, part.Y)
-    found = choice._quality(model, part, objective)
+    found = trials._quality(model, part, objective)
     if measure is None:
         expected = metrics.f1_score(part.Y_held_out, model.predict(part.X_held_out), "micro")
     else:
@@ -171,7 +171,7 @@ def test_parameters_of_the_user_are_kept(train):
 def test_the_table_shows_cost_and_quality_and_which_is_selected(chosen):
     lines = str(chosen).splitlines()
     assert lines[0].split() == ["learner", "C", "time", "memory", "held-out", "P@1/3/5"]
-    assert [line[:21].strip() for line in lines[1:]] == NAMES
+    assert [line[:24].strip() for line in lines[1:]] == NAMES
     marked = [line for line in lines if line.endswith("<- selected: best held-out P@k")]
     assert len(marked) == 1
     assert marked[0].startswith(chosen.taken)
@@ -201,21 +201,24 @@ def test_durations_are_shown_in_a_fitting_unit(seconds, shown):
 @pytest.mark.parametrize("power", [0.8, 1.0, 1.5])
 def test_what_grows_like_a_power_is_foretold(power):
     small, part, whole = (7.0 * n**power for n in (250, 1000, 8000))
-    assert choice._grown(small, part, 1000, 8000) == pytest.approx(whole)
+    assert grown(small, part, 1000, 8000) == pytest.approx(whole)
 
 
-def test_calibration_takes_longer(monkeypatch, train):
-    monkeypatch.setattr(choice, "_timed_fit", lambda *_: choice._Pilot(100, 1.0, 1000))
+def test_calibration_takes_longer(train):
     part = held_out_parts(train.X, train.Y, 0)[0]
-    size = choice._Size.of(train.X, train.Y, 1)
-    costs = []
-    for calibrate in (False, True):
-        estimator = OneVsRestSVM(calibrate=calibrate)
-        trials = choice._Trials(estimator, (part,), "P@k")
-        trials.pilots.append(choice._Pilot(part.X.shape[0], 4.0, 4000))
-        costs.append(choice._expected(estimator, trials, 1.0, size, 10.0, 2.0))
-    assert costs[1].seconds == pytest.approx(1.8 * costs[0].seconds)
-    assert costs[0].bytes > 10 + 2 * 4000
+    pilots = [Pilot(part.X.shape[0], 4.0, 4000)]
+    size = Size.of(train.X, train.Y, 1)
+    plain, calibrated = (
+        expected_cost(OneVsRestSVM(calibrate=one), part, pilots, size, 10.0, 2.0)
+        for one in (False, True)
+    )
+    assert calibrated.seconds > 1.5 * plain.seconds > 6
+    assert plain.bytes > 10 + 2 * 4000
+
+
+def test_a_variant_costs_in_proportion_to_its_pilots():
+    pilots, others = [Pilot(9, 2.0, 100)], [Pilot(9, 6.0, 300)]
+    assert scaled_cost(Cost(10.0, 1200), pilots, others, 200) == Cost(30.0, 3200)
 
 
 @pytest.mark.slow

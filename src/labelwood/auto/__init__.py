@@ -1,0 +1,6 @@
+"""Which learner suits the data: by trial on held-out training samples, and by expected cost."""
+
+from labelwood.auto.choice import OBJECTIVES, Candidate, Choice, Cost
+from labelwood.auto.selection import choose_learner, expected_costs
+
+__all__ = ["OBJECTIVES", "Candidate", "Choice", "Cost", "choose_learner", "expected_costs"]

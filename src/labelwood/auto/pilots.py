@@ -1,0 +1,122 @@
+"""Time and memory of a fit, from the same fit on parts of the data."""
+
+import time
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import joblib
+import numpy as np
+from sklearn.base import clone
+
+from labelwood.auto.choice import Cost
+from labelwood.core.kernel import compile_seconds
+from labelwood.core.lanes import WIDTH
+from labelwood.core.types import CSR
+from labelwood.linear.tuning import Part, fit_quietly, nominal_seconds
+
+_QUARTER = 4
+_CALIBRATION = 1.8  # times the fit: a second one on four fifths of the samples
+
+
+class Pilot(NamedTuple):
+    """A fit on a part of the samples: how many, how long it took, and the size of the model."""
+
+    n: int
+    seconds: float
+    bytes: int
+
+
+def timed_fit(model: Any, part: Part) -> Pilot:
+    """Fit on a part; the time of compiling kernels does not count."""
+    start = time.perf_counter() - compile_seconds()
+    fit_quietly(model, part)
+    seconds = time.perf_counter() - compile_seconds() - start
+    return Pilot(part.X.shape[0], seconds, model.model_size)
+
+
+def with_default_C(estimator: Any) -> Any:
+    """A copy that neither tunes `C` nor calibrates."""
+    C = type(estimator)().C if isinstance(estimator.C, str) else estimator.C
+    return clone(estimator).set_params(C=C, calibrate=False)
+
+
+def head(part: Part, n: int) -> Part:
+    """The same with the first `n` samples to fit on."""
+    return part._replace(X=part.X[:n], Y=part.Y[:n])
+
+
+class Size(NamedTuple):
+    """What scratch memory follows: rows, used features, non-zeros, labels that have a sample."""
+
+    n: int
+    d: int
+    nonzeros: int
+    n_labels: int
+    n_pairs: int
+    n_threads: int
+    nominal: float
+
+    @classmethod
+    def of(cls, X: CSR, Y: CSR, n_jobs: int | None) -> "Size":
+        """The size of a problem that is fitted by `n_jobs` threads."""
+        return cls(
+            X.shape[0],
+            np.unique(X.indices).size,
+            X.nnz,
+            np.unique(Y.indices).size,
+            Y.nnz,
+            joblib.effective_n_jobs(n_jobs),
+            nominal_seconds(X, Y),
+        )
+
+    @property
+    def one_vs_rest_scratch(self) -> float:
+        """Each thread has the weights of a block twice, and a few numbers a row and label."""
+        return self.n_threads * 4 * WIDTH * (3 * self.d + 4 * self.n)
+
+    @property
+    def tree_scratch(self) -> float:
+        """A copy of the rows for each thread at the root, and the labels' mean vectors."""
+        vectors = min(256 * self.n_labels, self.n_pairs * self.nonzeros / max(self.n, 1))
+        per_thread = 8 * self.nonzeros + 4 * WIDTH * (3 * self.n + self.d)
+        return 8 * self.nonzeros + 8 * vectors + self.n_threads * per_thread
+
+
+def expected_cost(
+    estimator: Any,
+    part: Part,
+    pilots: Sequence[Pilot],
+    size: Size,
+    scratch: float,
+    copies: float,
+) -> Cost:
+    """Time and memory of the whole fit: powers of the samples, through `pilots` and a smaller one.
+
+    `pilots` were fitted on `part`, and `copies` is how often the model is held at the peak.
+    """
+    n = part.X.shape[0]
+    quarter = timed_fit(with_default_C(estimator), head(part, max(n // _QUARTER, 1)))
+    seconds = float(np.median([one.seconds for one in pilots]))
+    model = float(np.median([one.bytes for one in pilots]))
+    factor = _CALIBRATION if getattr(estimator, "calibrate", False) else 1.0
+    return Cost(
+        factor * grown(quarter.seconds, seconds, n, size.n),
+        int(scratch + copies * grown(quarter.bytes, model, n, size.n)),
+    )
+
+
+def scaled_cost(
+    cost: Cost, pilots: Sequence[Pilot], others: Sequence[Pilot], scratch: float
+) -> Cost:
+    """The cost of a variant, by the ratio of its pilots to those from which `cost` was expected."""
+    time_ratio, size_ratio = (
+        float(np.median([one[field] for one in others]) / np.median([one[field] for one in pilots]))
+        for field in (1, 2)
+    )
+    return Cost(time_ratio * cost.seconds, int(scratch + size_ratio * (cost.bytes - scratch)))
+
+
+def grown(quarter: float, part: float, n_part: int, n: int) -> float:
+    """What grows like a power of the samples, from its value at a quarter of a part and there."""
+    power = np.log(max(part, 1e-9) / max(quarter, 1e-9)) / np.log(_QUARTER)
+    return float(part * (n / max(n_part, 1)) ** np.clip(power, 0.7, 1.6))

@@ -1,0 +1,204 @@
+"""Candidates fitted on a part of the training samples, and how they rank the ones held out."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from labelwood.auto.choice import Candidate, Cost
+from labelwood.auto.pilots import (
+    Pilot,
+    Size,
+    expected_cost,
+    head,
+    scaled_cost,
+    timed_fit,
+    with_default_C,
+)
+from labelwood.core.types import CSR
+from labelwood.errors import ParameterError
+from labelwood.linear.onevsrest import OneVsRestSVM
+from labelwood.linear.tuning import (
+    Part,
+    Quality,
+    Trial,
+    Tuning,
+    held_out_parts,
+    mean_quality,
+    nominal_seconds,
+    precisions_of,
+    search_C,
+)
+from labelwood.metrics.label_sets import matched_sets
+from labelwood.metrics.propensity import propensity
+from labelwood.metrics.topk import ranked_hits
+from labelwood.trees.labeltree import LabelTreeClassifier
+
+_KS = (1, 3, 5)
+_WIDE_BEAM = 30
+_MANY_TREES = 3
+# Three trees seldom gain more on one than this many points, so that trying them is in vain where
+# one tree is so much worse than one-vs-rest.
+_HOPELESS = 2.0
+# One-vs-rest is not tried where it would take this many nominal seconds in one thread: its time
+# grows with samples × labels, and that of a trial with it.
+_MAX_NOMINAL = 7200.0
+_WARM_UP = 64  # rows of a fit that loads the kernels, so that no pilot is timed while it does
+
+
+class _Trials:
+    """Fits of one learner on held-out parts: qualities by `C`, and what they cost."""
+
+    def __init__(self, estimator: Any, parts: tuple[Part, ...], objective: str) -> None:
+        self.estimator = estimator
+        self.parts = parts
+        self.objective = objective
+        self.pilots: list[Pilot] = []
+
+    def quality(self, C: float) -> Quality:
+        """Fit on all parts, and rank what they hold out."""
+        found = []
+        for part in self.parts:
+            model = clone(self.estimator).set_params(C=C, calibrate=False)
+            self.pilots.append(timed_fit(model, part))
+            found.append(_quality(model, part, self.objective))
+        return mean_quality(found)
+
+    def tuned(self) -> Tuning:
+        """The best `C`, or the one that is given."""
+        default = type(self.estimator)().C
+        if isinstance(self.estimator.C, str):
+            return search_C(self.quality, default)
+        C = self.estimator.C
+        return Tuning(C, (Trial(C, *self.quality(C)),), "given")
+
+
+def try_candidates(
+    X: CSR,
+    Y: CSR,
+    given: Sequence[Any] | None,
+    objective: str,
+    random_state: object,
+    n_jobs: int | None,
+) -> list[Candidate]:
+    """All candidates with their costs and, where samples can be held out, their quality."""
+    rest, tree = _estimators(given, random_state, n_jobs)
+    size = Size.of(X, Y, rest.n_jobs)
+    parts = held_out_parts(X, Y, random_state)
+    if not parts or not isinstance(rest.C, (str, float, int)):
+        return _without_trial(rest, tree, size)
+    for estimator in (rest, tree):
+        timed_fit(with_default_C(estimator), head(parts[0], _WARM_UP))
+    found = []
+    if nominal_seconds(X, Y) <= _MAX_NOMINAL:
+        found.append(_try_one_vs_rest(rest, parts, objective, size))
+    return found + _try_trees(tree, parts, objective, size, found)
+
+
+def _estimators(
+    given: Sequence[Any] | None, random_state: object, n_jobs: int | None
+) -> tuple[Any, Any]:
+    """The one-vs-rest and the tree to try."""
+    kinds = (OneVsRestSVM, LabelTreeClassifier)
+    options: dict[str, Any] = {"C": "auto", "random_state": random_state, "n_jobs": n_jobs}
+    if given is None:
+        return OneVsRestSVM(**options), LabelTreeClassifier(**options)
+    named = {type(one): one for one in given}
+    if named.keys() != set(kinds) or len(named) != len(given):
+        names = " and one ".join(kind.__name__ for kind in kinds)
+        raise ParameterError(f"The candidates must be one {names}. Got {given!r} instead.")
+    return named[OneVsRestSVM], named[LabelTreeClassifier]
+
+
+def _try_one_vs_rest(
+    estimator: Any, parts: tuple[Part, ...], objective: str, size: Size
+) -> Candidate:
+    trials = _Trials(estimator, parts, objective)
+    tuning = trials.tuned()
+    scratch = size.one_vs_rest_scratch
+    cost = expected_cost(estimator, parts[0], trials.pilots, size, scratch, 2.2)
+    best = _nearest(tuning)
+    name = type(estimator).__name__
+    return Candidate("one-vs-rest", name, {"C": tuning.C}, cost, best.precisions, best.score)
+
+
+def _try_trees(
+    estimator: Any,
+    parts: tuple[Part, ...],
+    objective: str,
+    size: Size,
+    others: Sequence[Candidate],
+) -> list[Candidate]:
+    """One tree with its best `C`, and with that what more trees and a wider beam gain."""
+    trials = _Trials(estimator, parts, objective)
+    tuning = trials.tuned()
+    kind, best = type(estimator).__name__, _nearest(tuning)
+    cost = expected_cost(estimator, parts[0], trials.pilots, size, size.tree_scratch, 1.1)
+    tree = Candidate("label tree", kind, {"C": tuning.C}, cost, best.precisions, best.score)
+    hopeless = best.score < max((one.score or 0.0 for one in others), default=0.0) - _HOPELESS / 100
+    found = [tree]
+    for name, params in _variants(estimator, size).items():
+        varied = tree._replace(name=name, params={**tree.params, **params})
+        if hopeless:
+            times = params.get("n_trees", 1)
+            costs = Cost(times * cost.seconds, times * cost.bytes)
+            found.append(varied._replace(cost=costs, precisions=None, score=None))
+            continue
+        more = _Trials(clone(estimator).set_params(**params), parts, objective)
+        quality = more.quality(best.C)
+        costs = scaled_cost(cost, trials.pilots, more.pilots, size.tree_scratch)
+        found.append(varied._replace(cost=costs, precisions=quality[0], score=quality[1]))
+    return found
+
+
+def _variants(estimator: Any, size: Size) -> dict[str, dict[str, Any]]:
+    """Parameters of the other trees to try; none where the user has set them."""
+    default = type(estimator)()
+    n_leaves = -(-size.n_labels // estimator.max_leaf_labels)
+    if (estimator.beam, estimator.n_trees) != (default.beam, default.n_trees) or n_leaves < 2:
+        return {}
+    if n_leaves <= estimator.beam:  # the beam reaches all leaves as it is
+        return {f"{_MANY_TREES} label trees": {"n_trees": _MANY_TREES}}
+    wide = {"beam": _WIDE_BEAM}
+    return {
+        "label tree, wide beam": wide,
+        f"{_MANY_TREES} label trees, wide beam": {**wide, "n_trees": _MANY_TREES},
+    }
+
+
+def _nearest(tuning: Tuning) -> Trial:
+    """The trial whose C is closest to the chosen one."""
+    return min(tuning.trials, key=lambda one: abs(np.log(one.C / tuning.C)))
+
+
+def _without_trial(rest: Any, tree: Any, size: Size) -> list[Candidate]:
+    """The candidates without a trial: there is little to fit, or `C` is an array."""
+    nominal = size.nominal / size.n_threads
+    return [
+        Candidate(
+            name,
+            type(one).__name__,
+            {"C": type(one)().C} if isinstance(one.C, str) else {},
+            Cost(nominal, int(scratch)),
+        )
+        for name, one, scratch in (
+            ("one-vs-rest", rest, size.one_vs_rest_scratch),
+            ("label tree", tree, size.tree_scratch),
+        )
+    ]
+
+
+def _quality(model: Any, part: Part, objective: str) -> Quality:
+    """P@1, 3, 5 and the objective on the held-out samples of a part."""
+    X, Y = part.X_held_out, part.Y_held_out
+    top = model.predict_topk(X, max(_KS))
+    precisions = precisions_of(top.hits(Y))
+    if objective == "P@k":
+        return Quality(precisions, float(np.mean(precisions)))
+    if objective == "micro-F1":
+        return Quality(precisions, matched_sets(Y, model.predict(X)).f1_micro().value)
+    weights = propensity(part.Y) if objective == "PSP@k" else None
+    hits = ranked_hits(Y, top, top.k, weights)
+    measure: Callable[[int], Any] = hits.psp if objective == "PSP@k" else hits.ndcg
+    return Quality(precisions, float(np.mean([measure(min(k, top.k)).value for k in _KS])))
