@@ -18,7 +18,7 @@ SIZES = {
     "points": [(n, LABELS) for n in (10_000, 20_000, 40_000, 80_000)],
     "labels": [(POINTS, n) for n in (4_000, 8_000, 16_000, 32_000)],
 }
-LEARNERS = ("OneVsRestSVM", "LabelTreeClassifier")
+LEARNERS = {"OneVsRestSVM": "one-vs-rest", "LabelTreeClassifier": "label tree"}
 
 
 def run() -> dict[str, object]:
@@ -59,7 +59,7 @@ def _one(learner: str, n_samples: int, n_labels: int) -> dict[str, float]:
     make(n_jobs=2).fit(warm.X, warm.Y)
     made = labelwood.synthetic(n_samples, FEATURES, n_labels, n_test=2000, n_jobs=2)
     train, test = made.train, made.test
-    expected = expected_costs(train.X, train.Y, n_jobs=2)[learner]
+    expected = expected_costs(train.X, train.Y, n_jobs=2)[LEARNERS[learner]]
     before = peak_mb()
     start = time.perf_counter()
     model = make(n_jobs=2, random_state=0).fit(train.X, train.Y)

@@ -4,6 +4,7 @@ import warnings
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
+from labelwood.core.caller import user_stacklevel
 from labelwood.errors import LabelwoodWarning
 
 OBJECTIVES = ("P@k", "PSP@k", "nDCG@k", "micro-F1")
@@ -127,7 +128,7 @@ def choose(
             cheapest = min(found, key=lambda one: one.cost.bytes)
         limit = f"the time limit of {duration(time_limit or 0)}" if small else "the memory limit"
         reason = f"nothing meets {limit}, and this is the cheapest"
-        warnings.warn(f"{cheapest.name}: {reason}.", LabelwoodWarning, stacklevel=3)
+        warnings.warn(f"{cheapest.name}: {reason}.", LabelwoodWarning, stacklevel=user_stacklevel())
         return Choice(cheapest.name, tuple(found), objective, reason)
     tried = [one for one in within if one.score is not None]
     if not tried:
