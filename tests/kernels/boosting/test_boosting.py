@@ -10,7 +10,7 @@ from labelwood.errors import DataError, ParameterError
 from labelwood.kernels.boosting.features import exact_features, make_features
 from labelwood.kernels.boosting.losses import Loss
 from labelwood.kernels.boosting.path import boost
-from labelwood.kernels.boosting.pilot import noise_deviation
+from labelwood.kernels.boosting.pilot import noise_and_norm
 from labelwood.kernels.boosting.stopping import THEORY_CONSTANT, check_step
 from labelwood.kernels.critical_radius import critical_radius, guaranteed_time, stopping_time
 from labelwood.kernels.functions import KernelFunction
@@ -154,14 +154,29 @@ def test_the_noise_is_estimated_well():
     rng = np.random.default_rng(1)
     f = np.sin(6 * x)
     Y = np.column_stack([f + s * rng.normal(size=300) for s in (0.2, 0.5, 1.0)])
-    found = noise_deviation(features.Z, features.spectrum, Y)
+    found, _ = noise_and_norm(features.Z, features.spectrum, Y)
     np.testing.assert_allclose(found, [0.2, 0.5, 1.0], rtol=0.12)
+
+
+def test_the_norm_of_the_function_is_estimated_well_whatever_its_unit():
+    x = np.arange(1, 801) / 800
+    features = exact_features((1 + np.minimum(x[:, None], x[None])) / 2)
+    f = np.sin(2 * np.pi * x) / 2
+    norm = np.sqrt(2) * np.pi / np.sqrt(2)  # of f for (1 + min)/2: √2 ‖f'‖, and ‖f'‖² = π²/2
+    Y = f[:, None] + 0.3 * np.random.default_rng(2).normal(size=(800, 30))
+    _, found = noise_and_norm(features.Z, features.spectrum, Y)
+    assert found.mean() == pytest.approx(norm, rel=0.1)
+    _, thousandfold = noise_and_norm(features.Z, features.spectrum, 1000 * Y)
+    np.testing.assert_allclose(thousandfold, 1000 * found)
+    sigma, given = noise_and_norm(features.Z, features.spectrum, Y, sigma=0.3)
+    assert set(sigma) == {0.3}
+    assert given.mean() == pytest.approx(norm, rel=0.1)
 
 
 def test_targets_without_noise_are_given_a_little():
     features = exact_features(KernelFunction("gaussian", 2.0)(X, X))
     y = features.Z[:, [0]]
-    found = noise_deviation(features.Z, features.spectrum, y)
+    found, _ = noise_and_norm(features.Z, features.spectrum, y)
     assert found[0] == pytest.approx(0.03 * np.sqrt(np.square(y).mean()))
 
 

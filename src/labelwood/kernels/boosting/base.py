@@ -23,7 +23,7 @@ from labelwood.errors import DataError
 from labelwood.kernels.boosting.features import KernelFeatures, make_features, pilot_features
 from labelwood.kernels.boosting.losses import Loss
 from labelwood.kernels.boosting.path import Path, boost
-from labelwood.kernels.boosting.pilot import noise_deviation
+from labelwood.kernels.boosting.pilot import noise_and_norm
 from labelwood.kernels.boosting.stopping import (
     RULES,
     Times,
@@ -134,19 +134,17 @@ class KernelBoosting(FittedEstimator):
     ) -> tuple[DoubleArray, DoubleArray]:
         """Deviation of the responses and norm of the function, as given or as estimated."""
         Z, spectrum = pilot_features(features, function, X)
-        found, scales = [np.empty(0)], [np.empty(0)]
+        found, norms = [np.empty(0)], [np.empty(0)]
+        # Targets of −1 and 1 are twice as far apart as the responses 0 and 1.
+        spread = 1.0 if loss.name == "squared" else 2.0
+        given = None if self.sigma is None else spread * float(self.sigma)
         for columns in targets.slices():
-            Y = targets.block(columns)
-            scales.append(np.sqrt(np.square(Y).mean(axis=0)))
-            if self.sigma is None:
-                found.append(noise_deviation(Z, spectrum, Y))
-        norm = np.maximum(np.concatenate(scales), 1e-9)
-        deviation = np.concatenate(found)
-        if self.sigma is not None:
-            deviation = np.full(norm.size, float(self.sigma))
-        elif loss.name != "squared":
-            # Targets of −1 and 1 are twice as far apart as the responses 0 and 1.
-            deviation = np.clip(deviation / 2, 0.02, 0.5)
+            deviation, norm = noise_and_norm(Z, spectrum, targets.block(columns), given)
+            found.append(deviation / spread)
+            norms.append(norm)
+        deviation, norm = np.concatenate(found), np.concatenate(norms)
+        if self.sigma is None and loss.name != "squared":
+            deviation = np.clip(deviation, 0.02, 0.5)
         if loss.name == "logistic":
             norm = 2 * norm  # near p = ½ the log-odds are twice 2p − 1, and half of them once
         return deviation, norm if self.norm is None else np.full(norm.size, float(self.norm))

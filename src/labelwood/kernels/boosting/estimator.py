@@ -45,8 +45,8 @@ class KernelBoostingRegressor(MultiOutputMixin, RegressorMixin, KernelBoosting):
         Standard deviation of the noise; None estimates it by two pilot fits of ridge regression
         (`boosting.pilot`), as the residual sum of squares over n − tr H.
     norm : float or None
-        Hilbert norm of the function, which the printed rules take as 1; None takes the root mean
-        square of the targets, so that their unit does not matter.
+        Hilbert norm of the function, which the printed rules take as 1; None estimates it by
+        ridge regression, so that the unit of the targets does not matter.
     n_landmarks : int or None
         Landmarks of the Nyström approximation; None takes all samples up to 3,000 and 500
         landmarks beyond.

@@ -165,7 +165,7 @@ def theory(
     import numpy as np
 
     from labelwood.kernels.boosting.features import exact_features
-    from labelwood.kernels.boosting.pilot import noise_deviation
+    from labelwood.kernels.boosting.pilot import noise_and_norm
     from labelwood.kernels.boosting.stopping import theory_times
     from labelwood.kernels.critical_radius import critical_radius, guaranteed_time
 
@@ -173,11 +173,10 @@ def theory(
     kernel = 1 + np.minimum(x[:, None], x[None])
     scale = 2.0  # sup of the kernel, by which the estimators divide
     features = exact_features(kernel / scale)
-    responses, norm = Y, np.sqrt(np.square(Y).mean(axis=0))
+    deviation, norm = noise_and_norm(features.Z, features.spectrum, Y)
     if loss.name == "logistic":
-        responses = Y / 2  # a number of successes, but for a constant
+        deviation = deviation / 2  # of the number of successes
         norm = 2 * norm / loss.trials
-    deviation = noise_deviation(features.Z, features.spectrum, responses)
     found = theory_times(
         features.spectrum, loss, deviation, norm, step=step * scale, M=1.0, average=average
     )

@@ -20,7 +20,7 @@ def rows(part: str, options: Options) -> Iterator[Row]:
     from labelwood.kernels.boosting.features import exact_features
     from labelwood.kernels.boosting.losses import Loss
     from labelwood.kernels.boosting.path import boost
-    from labelwood.kernels.boosting.pilot import noise_deviation
+    from labelwood.kernels.boosting.pilot import noise_and_norm
     from labelwood.kernels.boosting.stopping import theory_times
     from labelwood.kernels.critical_radius import critical_radius, guaranteed_time, regular_kernel
 
@@ -34,8 +34,7 @@ def rows(part: str, options: Options) -> Iterator[Row]:
         Y = f[:, None] + DEVIATION * rng.normal(size=(n, n_trials))
         loss = Loss("squared")
         radius = critical_radius(features.spectrum, n, DEVIATION)
-        deviation = noise_deviation(features.Z, features.spectrum, Y)
-        norm = np.sqrt(np.square(Y).mean(axis=0))
+        deviation, norm = noise_and_norm(features.Z, features.spectrum, Y)
         times = theory_times(
             features.spectrum, loss, deviation, norm, step=1.0, M=1.0, average=True
         )
