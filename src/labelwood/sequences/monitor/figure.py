@@ -17,9 +17,9 @@ SHIFTS = (0.5, 1.0, 1.5, 2.0)
 # shifts later (0.01: 1.29 of the optimum at 0.5 σ, 0.001: 1.26).
 RETURN = 0.002
 RELEASE_SHARE = 0.3  # of the level, below which an alarm ends
-# Steps after which an observation is learnt from. At once, one of ten shifts by 0.5 would be
-# learnt as the new baseline before it is found (mean delay 460 in place of 76 with a baseline of
-# 200 observations).
+# Steps after which an observation is learned from. At once, one of nine shifts by 0.5 would be
+# learned as the new baseline before it is found: with a baseline of 200 observations 11 % of 2,000
+# simulated shifts took more than 300 steps, against 1 %, and the mean delay was 726 against 103.
 LEARNING_DELAY = 100
 
 
