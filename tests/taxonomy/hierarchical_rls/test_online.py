@@ -303,12 +303,15 @@ def learn_for_ever(model, X, Y, before):
 def interrupted_after(seconds):
     """A SIGINT, as Ctrl-C sends it, in the middle of the block."""
     timer = threading.Timer(seconds, lambda: os.kill(os.getpid(), signal.SIGINT))
+    # A process that was started in the background ignores the signal until it says otherwise.
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer.start()
     try:
         yield
     finally:
         timer.cancel()
         timer.join()
+        signal.signal(signal.SIGINT, usual)
 
 
 def test_a_first_call_that_is_interrupted_leaves_no_model(monkeypatch):
