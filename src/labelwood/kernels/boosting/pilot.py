@@ -13,7 +13,7 @@ _RIDGES = np.logspace(-7, 0, 15)  # times the largest eigenvalue
 _CLOSER = 0.25
 _PASSES = 3
 _LEAST_NOISE = 0.03  # times the root mean square of the targets, where they seem free of noise
-_LEAST_NORM = 0.3  # times the root mean square of the targets, where they seem all noise
+_LEAST_NORM = 1.0  # times the root mean square of the targets, where they seem all noise
 
 
 def noise_and_norm(
