@@ -13,6 +13,7 @@ _HOME = {
     "BoostedStumps": "labelwood.trees.rules.boosted_stumps",
     "BudgetedClassifier": "labelwood.linear.budgeted.estimator",
     "BudgetedTreeClassifier": "labelwood.trees.budgeted.estimator",
+    "CategoricalHMM": "labelwood.sequences.discrete_hmm.estimator",
     "Dataset": "labelwood.data.dataset",
     "ExperimentSequence": "labelwood.experiments.sequence",
     "FastXMLClassifier": "labelwood.trees.fastxml.estimator",
@@ -28,6 +29,7 @@ _HOME = {
     "OneVsRestSVM": "labelwood.linear.onevsrest.estimator",
     "PfastXMLClassifier": "labelwood.trees.fastxml.pfastrexml",
     "PfastreXMLClassifier": "labelwood.trees.fastxml.pfastrexml",
+    "PoissonHMM": "labelwood.sequences.discrete_hmm.estimator",
     "PopularityClassifier": "labelwood.baselines",
     "PowersetTreeClassifier": "labelwood.trees.coding.estimator",
     "RerankedClassifier": "labelwood.reranking.reranked",
@@ -100,6 +102,8 @@ if TYPE_CHECKING:
     from labelwood.linear.onevsrest.estimator import OneVsRestSVM as OneVsRestSVM
     from labelwood.reranking.reranked import RerankedClassifier as RerankedClassifier
     from labelwood.reranking.tail import TailClassifier as TailClassifier
+    from labelwood.sequences.discrete_hmm.estimator import CategoricalHMM as CategoricalHMM
+    from labelwood.sequences.discrete_hmm.estimator import PoissonHMM as PoissonHMM
     from labelwood.sequences.gaussian_hmm.estimator import GaussianHMM as GaussianHMM
     from labelwood.sequences.monitor.monitor import StreamMonitor as StreamMonitor
     from labelwood.sequences.two_state_hmm.estimator import (
