@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 from scipy.special import gammaln
 
-from labelwood.core.types import DoubleArray
+from labelwood.core.types import DoubleArray, PointerArray
 from labelwood.sequences.engine import Sequences
 
 _TINY = 1e-300
@@ -44,7 +44,7 @@ class Categorical:
         """Largest difference of a probability."""
         return float(np.abs(self.probabilities - other.probabilities).max())
 
-    def permuted(self, order: object) -> Self:
+    def permuted(self, order: PointerArray) -> Self:
         """The same emissions with the states in another order."""
         return type(self)(self.probabilities[order])
 
@@ -94,7 +94,7 @@ class Poisson:
         """Largest difference of a rate, in the standard deviations √rate."""
         return float((np.abs(self.rates - other.rates) / np.sqrt(other.rates)).max())
 
-    def permuted(self, order: object) -> Self:
+    def permuted(self, order: PointerArray) -> Self:
         """The same emissions with the states in another order."""
         return type(self)(self.rates[order], self.floor)
 
@@ -103,5 +103,5 @@ class Poisson:
         return np.sqrt(self.rates)
 
 
-def _symbols(data: Sequences) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _symbols(data: Sequences) -> PointerArray:
     return data.values[0].astype(np.int64)
