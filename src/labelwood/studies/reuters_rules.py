@@ -222,7 +222,8 @@ def draw(figure: Any, rows: Sequence[Row]) -> None:
         axes.plot(x, y, "o", label=learner, alpha=0.8)
     axes.set_yticks([-i for i in range(len(topics))], topics)
     axes.set_xlabel("breakeven")
-    axes.legend(fontsize="small", loc="lower left")
+    figure.set_size_inches(7.2, 5.4)
+    figure.legend(fontsize="small", loc="outside lower center", ncols=3)
 
 
 STUDY = Study(
