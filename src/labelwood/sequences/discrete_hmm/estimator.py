@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from labelwood.core.caller import user_stacklevel
 from labelwood.core.contract import FittedAttributes
 from labelwood.core.params import (
     N_JOBS,
@@ -112,7 +113,7 @@ class _DiscreteHMM(SequenceModel):
                 f"{self.history_[-1] - self.history_[-2]:.3g} in log likelihood; raise max_iter "
                 "or tol.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=user_stacklevel(),
             )
         return self
 
