@@ -121,3 +121,15 @@ def test_every_warning_points_at_the_line_of_the_user():
         if "stacklevel=user_stacklevel()" not in ast.unparse(node)
     ]
     assert not found
+
+
+def test_the_map_of_the_docs_names_files_and_functions_that_exist():
+    text = (ROOT / "docs" / "reference" / "map.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| [^|]+\| ([^|]+)\| ([^|]+)\|$", text, re.MULTILINE)[1:]
+    assert len(rows) > 12
+    for places, starts in rows:
+        named = re.findall(r"`([\w/]+\.py)`", places)
+        files = [PACKAGE / one for one in named if "/" in one]
+        source = "".join(file.read_text(encoding="utf-8") for file in files)
+        for name in re.findall(r"`(\w+)`", starts):
+            assert re.search(rf"(def|class) {name}\b", source), (places, name)

@@ -13,15 +13,15 @@ from labelwood.core.types import CSR, FloatArray
 
 
 class PopularityClassifier(LabelEstimator):
-    """Gives every point the commonest labels of the training set.
+    """Gives every sample the commonest labels of the training set.
 
-    `predict` returns as many labels as a training point has on average (rounded,
-    at least one); scores are the labels' shares of the points.
+    `predict` returns as many labels as a training sample has on average (rounded,
+    at least one); scores are the labels' shares of the samples.
 
     Attributes
     ----------
     frequency_ : array of shape (n_labels,)
-        Share of the training points that have each label.
+        Share of the training samples that have each label.
     n_predicted_ : int
         How many labels `predict` gives.
 

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from labelwood.core.params import Real, check_parameter
-from labelwood.experiments.online_fdr.gamma import GammaLike, as_gamma
-from labelwood.experiments.online_fdr.procedure import (
+from labelwood.experiments.online_fdr.base import (
     GammaTable,
     OnlineProcedure,
     check_initial_wealth,
 )
+from labelwood.experiments.online_fdr.gamma import GammaLike, as_gamma
 
 
 class _AllDiscoveries(OnlineProcedure):

@@ -5,19 +5,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from labelwood.errors import DataError, ParameterError
-from labelwood.experiments.online_fdr import investing, levels
-from labelwood.experiments.online_fdr.procedure import OnlineProcedure
+from labelwood.experiments.online_fdr import investing, lord
+from labelwood.experiments.online_fdr.base import OnlineProcedure
 
 PROCEDURES: dict[str, type[OnlineProcedure]] = {
     one.name: one
     for one in (
-        levels.Lord,
-        levels.Lord15,
+        lord.Lord,
+        lord.Lord15,
         investing.LordPlusPlus,
         investing.AlphaInvesting,
         investing.Saffron,
-        levels.Bonferroni,
-        levels.Uncorrected,
+        lord.Bonferroni,
+        lord.Uncorrected,
     )
 }
 

@@ -1,4 +1,4 @@
-"""Labels in groups of equal size whose points are alike.
+"""Labels in groups of equal size whose samples are alike.
 
 Balanced spherical 2-means, again and again, on the labels' mean feature vectors
 (as in Parabel, Prabhu et al. 2018). Decisions that are trained together want to

@@ -1,4 +1,4 @@
-"""Labels in a tree of clusters whose points are alike.
+"""Labels in a tree of clusters whose samples are alike.
 
 Balanced spherical k-means on the labels' mean feature vectors, from the root down: a node
 is halved again and again at the borders of its children. All leaves have the same depth

@@ -1,7 +1,7 @@
 """Label trees: clusters of labels, and one linear decision for each child of a cluster.
 
 As Parabel (Prabhu et al. 2018), Bonsai (Khandagale et al. 2020) and XR-Linear (Yu et al.
-2022): a point goes down from the root to the clusters whose decisions it passes best.
+2022): a sample goes down from the root to the clusters whose decisions it passes best.
 """
 
 from collections.abc import Sequence

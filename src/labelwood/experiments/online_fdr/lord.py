@@ -1,4 +1,4 @@
-"""Levels from the time since the last discovery (LORD), or from none (Bonferroni, no correction).
+"""LORD: levels from the time since the last discovery; and none that is earned (Bonferroni, none).
 
 JM15 is Javanmard and Montanari, "On online control of false discovery rate", 2015.
 """
@@ -7,12 +7,12 @@ from abc import abstractmethod
 from typing import Any
 
 from labelwood.core.params import Real, check_parameter
-from labelwood.experiments.online_fdr.gamma import Gamma, GammaLike, PowerGamma, as_gamma
-from labelwood.experiments.online_fdr.procedure import (
+from labelwood.experiments.online_fdr.base import (
     GammaTable,
     OnlineProcedure,
     check_initial_wealth,
 )
+from labelwood.experiments.online_fdr.gamma import Gamma, GammaLike, PowerGamma, as_gamma
 
 
 class _RecentDiscovery(OnlineProcedure):
