@@ -186,7 +186,7 @@ def test_a_thesaurus_goes_with_its_documents_by_ids(shared_data, tmp_path):
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("a.csv", {}, "The 'format' parameter of save_dataset must be one of 'xmc', 'jsonl', 'npz"),
+        ("a.svm", {}, "The 'format' parameter of save_dataset must be one of 'xmc', 'jsonl', 'csv"),
         ("a.foo", {}, "Got '.foo' instead"),
         ("-", {}, "give the format to write to"),
         ("a.txt", {"format": "arff"}, "Got 'arff' instead"),

@@ -20,8 +20,9 @@ def info(
     json: options.Json = False,
 ) -> None:
     """Describe a model directory or a data file (DATA may be either)."""
-    path = Path(source.data)
-    content = _model_info(path) if path.is_dir() else _data_info(source.read())
+    path = Path(source.data[0])
+    is_model = len(source.data) == 1 and path.is_dir()
+    content = _model_info(path) if is_model else _data_info(source.read())
     if json:
         options.print_json(content)
         return

@@ -45,7 +45,7 @@ def predict(
         tagger = options.read_tagger(model, jobs)
         if proba and not hasattr(tagger.estimator_, "calibration_scores_"):
             raise ModelError(f"{model} gives no probabilities; train with --set calibrate=true")
-        dataset = source.read()
+        dataset = source.read(ignore_labels=True)
         lines: Iterable[str] = ()
         if len(dataset):  # an empty batch has an empty answer
             top = tagger.predict_topk(dataset, k, proba=proba)

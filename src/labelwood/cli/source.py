@@ -19,7 +19,10 @@ class Source:
     """A data file and how to read it."""
 
     data: Annotated[
-        str, typer.Argument(metavar="DATA", help="A data file, or - for standard input.")
+        list[str],
+        typer.Argument(
+            metavar="DATA...", help="Data files, or patterns as 'part-*.csv'; - is standard input."
+        ),
     ]
     format: Annotated[
         str | None, typer.Option(help="Format of DATA, when its name and content do not tell.")
@@ -46,10 +49,23 @@ class Source:
     text_column: Annotated[
         str | None, typer.Option(help="Column of the text; several are joined: title,text.")
     ] = None
-    label_column: Annotated[str | None, typer.Option(help="Column of the labels.")] = None
+    label_column: Annotated[
+        str | None,
+        typer.Option(help="Column of the labels; several of 0 and 1: toxic,insult or first..last."),
+    ] = None
     id_column: Annotated[str | None, typer.Option(help="Column of the ids.")] = None
     label_separator: Annotated[
-        str | None, typer.Option(help="What stands between labels in CSV and TSV.")
+        str | None, typer.Option(help="What stands between labels in a field: ';', ',', space…")
+    ] = None
+    delimiter: Annotated[
+        str | None, typer.Option(help="What stands between fields of CSV: ',', ';', tab or '|'.")
+    ] = None
+    encoding: Annotated[
+        str | None, typer.Option(help="Encoding of DATA, as utf-8, cp1252 or utf-16.")
+    ] = None
+    header: Annotated[
+        bool | None,
+        typer.Option("--header/--no-header", help="Whether the first row of CSV names columns."),
     ] = None
     n_features: Annotated[
         int | None, typer.Option(help="Number of features, where DATA does not tell (svmlight).")
@@ -66,8 +82,8 @@ class Source:
         str | None, typer.Option(help="ARFF: 'error' or 'zero' for a missing value.")
     ] = None
 
-    def read(self) -> "Dataset":
-        """Load the data set."""
+    def read(self, *, ignore_labels: bool = False) -> "Dataset":
+        """Load the data set, without its labels where only the samples are wanted."""
         from labelwood.data.load import load_dataset
         from labelwood.data.taxonomy import Taxonomy
 
@@ -79,12 +95,12 @@ class Source:
                 columns="parent child" if first else "child parent",
                 **{"parents" if parents in ("any", "all") else "multiple_parents": parents},
             )
-        return load_dataset(given.pop("data"), **given)
+        return load_dataset(given.pop("data"), ignore_labels=ignore_labels or None, **given)
 
     @property
     def files(self) -> tuple[Path, ...]:
         """All files that are read."""
-        given = (self.data, self.label_names, self.feature_names, self.taxonomy)
+        given = (*self.data, self.label_names, self.feature_names, self.taxonomy)
         return tuple(Path(one) for one in given if one is not None)
 
 

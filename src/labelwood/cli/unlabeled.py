@@ -43,7 +43,7 @@ def train_with_unlabeled(
     tagger = Tagger(estimator, make_vectorizer(settings))
     with options.remarks(quiet):
         few = source.read()
-        many = replace(source, data=str(unlabeled), taxonomy=None).read()
+        many = replace(source, data=[str(unlabeled)], taxonomy=None).read(ignore_labels=True)
         both = join_unlabeled(few, many)
         if both.X is None and estimator.metric == "auto":
             estimator.set_params(metric="cosine")  # few short texts can look like a table

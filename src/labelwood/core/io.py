@@ -5,6 +5,7 @@ times its own size, so that a small file cannot fill the memory. The environment
 `LABELWOOD_MAX_DECOMPRESSED` (bytes) replaces both limits.
 """
 
+import bz2
 import gzip
 import lzma
 import os
@@ -15,14 +16,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Protocol, cast
+from typing import IO, Any, Protocol, cast
 
 from labelwood.core.memory import available_memory
-from labelwood.errors import DataError
+from labelwood.errors import DataError, MissingExtraError
 
 STANDARD_STREAM = "-"
-_COMPRESSIONS = (".gz", ".xz")
-_MAGIC = {b"\x1f\x8b": ".gz", b"\xfd7zXZ\x00": ".xz"}
+COMPRESSIONS = (".gz", ".xz", ".bz2", ".zst")
+_MAGIC = {
+    b"\x1f\x8b": ".gz",
+    b"\xfd7zXZ\x00": ".xz",
+    b"\x28\xb5\x2f\xfd": ".zst",
+    **{b"BZh%d1AY&SY" % level: ".bz2" for level in range(1, 10)},
+}
 _APPEND = os.O_WRONLY | os.O_APPEND
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _CHUNK = 1 << 20
@@ -46,9 +52,19 @@ class _Decompressor(Protocol):
     def unused_data(self) -> bytes: ...
 
 
+def _zstandard() -> Any:
+    try:
+        import zstandard
+    except ImportError:
+        raise MissingExtraError("Reading and writing .zst", "zst") from None
+    return zstandard
+
+
 _DECOMPRESSORS: dict[str, Callable[[], _Decompressor]] = {
     ".gz": lambda: zlib.decompressobj(wbits=zlib.MAX_WBITS | 16),
     ".xz": lambda: lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=_XZ_MEMORY),
+    ".bz2": bz2.BZ2Decompressor,
+    ".zst": lambda: _zstandard().ZstdDecompressor(max_window_size=_XZ_MEMORY).decompressobj(),
 }
 
 
@@ -73,6 +89,11 @@ class Source:
             number += 1
             yield number, self.decode(self.data[start:end], number)
             start = end
+
+    def head(self) -> str:
+        """The first line, for messages."""
+        line = self.data[: self.data.find(b"\n") + 1 or len(self.data)].rstrip(b"\r\n")
+        return line.decode("utf-8", errors="backslashreplace")
 
     def end_last_line(self) -> None:
         """Give the last line its line feed, for a parser that stops at nothing else."""
@@ -115,9 +136,9 @@ def reason(error: Exception) -> str:
 
 
 def without_compression(path: str | Path) -> Path:
-    """`path` without a final ``.gz`` or ``.xz``."""
+    """`path` without a final ``.gz``, ``.xz``, ``.bz2`` or ``.zst``."""
     path = Path(path)
-    return path.with_suffix("") if path.suffix.lower() in _COMPRESSIONS else path
+    return path.with_suffix("") if path.suffix.lower() in COMPRESSIONS else path
 
 
 def file_name(path: str | Path) -> str:
@@ -159,7 +180,7 @@ def _read(file: IO[bytes], suffix: str, name: str) -> bytearray:
     for magic, compression in _MAGIC.items():
         if chunk.startswith(magic):
             suffix = compression
-    if suffix in _COMPRESSIONS and chunk:
+    if suffix in COMPRESSIONS and chunk:
         return _decompress(file, chunk, suffix, name)
     data = bytearray(chunk)
     while chunk := file.read(_CHUNK):
@@ -196,18 +217,28 @@ def _decompress(file: IO[bytes], chunk: bytes, suffix: str, name: str) -> bytear
                 at += len(piece) - len(member.unused_data)
                 piece_size = min(2 * piece_size, _LARGE_PIECE)
             chunk = file.read(_CHUNK)
-    except (zlib.error, lzma.LZMAError) as error:
-        if "limit" in str(error).lower():
-            raise DataError(
-                f"{name} needs over {_XZ_MEMORY >> 20:,} MB to decompress; compress it with a "
-                "smaller dictionary, as xz -9 has"
-            ) from None
-        raise DataError(
-            f"{name} is not valid {kind} data ({error}); it is damaged or wrongly named"
-        ) from None
+    except DataError:
+        raise
+    except (zlib.error, lzma.LZMAError, OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # the file cannot be read; what bz2 finds wrong in it has no number
+        raise _not_decompressed(error, name, kind) from None
+    except Exception as error:
+        if type(error).__name__ != "ZstdError":  # of a module that may not be there to name it
+            raise
+        raise _not_decompressed(error, name, kind) from None
     if not member.eof:
         raise DataError(f"{name} is cut short: the {kind} data ends too early; fetch it again")
     return data
+
+
+def _not_decompressed(error: Exception, name: str, kind: str) -> DataError:
+    if "limit" in str(error).lower():
+        return DataError(
+            f"{name} needs over {_XZ_MEMORY >> 20:,} MB to decompress; compress it with a "
+            "smaller dictionary, as xz -9 has"
+        )
+    return DataError(f"{name} is not valid {kind} data ({error}); it is damaged or wrongly named")
 
 
 def check_decompressed(n_bytes: int, n_compressed: int, name: str) -> None:
@@ -245,8 +276,9 @@ def _does_not_fit(name: str) -> DataError:
 def writing(path: str | Path) -> Iterator[IO[bytes]]:
     """Write to a temporary sibling that takes the place of `path` when all went well.
 
-    The suffixes ``.gz`` and ``.xz`` compress; ``-`` is standard output. Symbolic links are
-    followed. What is not a regular file (a device, a pipe) is written to and stays what it is.
+    The suffixes ``.gz``, ``.xz``, ``.bz2`` and ``.zst`` compress; ``-`` is standard output.
+    Symbolic links are followed. What is not a regular file (a device, a pipe) is written to and
+    stays what it is.
     """
     if str(path) == STANDARD_STREAM:
         if sys.stdout is None:
@@ -299,6 +331,12 @@ def _compressed(file: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
             yield cast(IO[bytes], stream)
     elif suffix == ".xz":
         with lzma.LZMAFile(file, "wb") as stream:
+            yield stream
+    elif suffix == ".bz2":
+        with bz2.BZ2File(file, "wb") as stream:
+            yield cast(IO[bytes], stream)
+    elif suffix == ".zst":
+        with _zstandard().ZstdCompressor().stream_writer(file, closefd=False) as stream:
             yield stream
     else:
         yield file

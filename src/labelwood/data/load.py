@@ -1,25 +1,32 @@
 """Read and write data sets in any of the formats."""
 
 import importlib
+import logging
+import re
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, fields, replace
+from glob import glob
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 from labelwood.core.io import STANDARD_STREAM, Source, file_name, read_source, writing
 from labelwood.core.params import Boolean, Constraints, Integer, OneOf, check_parameter
+from labelwood.data.concatenation import concatenate
 from labelwood.data.dataset import Dataset
+from labelwood.data.readers.encoding import in_utf8
 from labelwood.data.readers.names import NameList, Names
 from labelwood.data.readers.options import ReadOptions
-from labelwood.data.readers.sniff import SUFFIXES, format_suffix, sniff
+from labelwood.data.readers.sniff import SUFFIXES, format_suffix, is_binary, sniff
 from labelwood.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     from labelwood.data.taxonomy import Taxonomy
 
+_logger = logging.getLogger("labelwood")
 _COLUMNS = ("text_column", "label_column", "id_column")
+_TABLE = (*_COLUMNS, "label_separator", "delimiter", "encoding", "header")
 
 
 @dataclass(frozen=True)
@@ -30,6 +37,7 @@ class _Format:
     name: str
     options: tuple[str, ...]
     reader: str = "read"
+    writer: str | None = None
 
     def module(self) -> ModuleType:
         return importlib.import_module(f"labelwood.data.readers.{self.name}")
@@ -40,27 +48,39 @@ class _Format:
 
 
 _FORMATS = {
-    "xmc": _Format("XMC text", "xmc", ("feature_names", "one_based")),
+    "xmc": _Format("XMC text", "xmc", ("feature_names", "one_based"), writer="write"),
     "svmlight": _Format("svmlight", "svmlight", ("feature_names", "n_features", "one_based")),
-    "jsonl": _Format("JSONL", "jsonl", ("feature_names", "n_labels", "n_features", *_COLUMNS)),
-    "csv": _Format("CSV", "tabular", (*_COLUMNS, "label_separator")),
-    "tsv": _Format("TSV", "tabular", (*_COLUMNS, "label_separator"), reader="read_tsv"),
+    "jsonl": _Format(
+        "JSONL",
+        "jsonl",
+        ("feature_names", "n_labels", "n_features", *_COLUMNS, "label_separator", "encoding"),
+        writer="write",
+    ),
+    "csv": _Format("CSV", "tabular", _TABLE, writer="write"),
+    "tsv": _Format("TSV", "tabular", _TABLE, reader="read_tsv", writer="write_tsv"),
+    "fasttext": _Format("fastText", "fasttext", ("encoding",)),
+    "annif": _Format("Annif TSV", "annif", ("encoding",)),
+    "lines": _Format("lines of text", "plain_lines", ("encoding",)),
     "arff": _Format("ARFF", "arff", ("label_count", "missing")),
-    "parquet": _Format("Parquet", "parquet", _COLUMNS),
-    "npz": _Format("NumPy archive", "npz", ("feature_names",)),
+    "parquet": _Format("Parquet", "parquet", (*_COLUMNS, "label_separator"), writer="write"),
+    "npz": _Format("NumPy archive", "npz", ("feature_names",), writer="write"),
 }
-_WRITABLE = ("xmc", "jsonl", "npz")
+_TEXT_FORMATS = tuple(name for name, one in _FORMATS.items() if "encoding" in one.options)
+_WRITABLE = tuple(name for name, one in _FORMATS.items() if one.writer is not None)
+_ALWAYS = ("label_names", "ignore_labels")  # options that every format knows
 _CONSTRAINTS: Constraints = {
     "n_labels": (Integer(low=0), None),
     "n_features": (Integer(low=0), None),
     "label_count": (Integer(low=1), Integer(high=-1), None),
     "one_based": (Boolean(), None),
     "missing": (OneOf("error", "zero"), None),
+    "header": (Boolean(), None),
+    "ignore_labels": (Boolean(), None),
 }
 
 
 def load_dataset(
-    path: str | Path,
+    path: str | Path | Sequence[str | Path],
     format: str | None = None,  # noqa: A002 - the word that a user looks for
     *,
     label_names: Names | None = None,
@@ -70,11 +90,15 @@ def load_dataset(
     n_features: int | None = None,
     one_based: bool | None = None,
     text_column: str | Sequence[str] | None = None,
-    label_column: str | None = None,
+    label_column: str | Sequence[str] | None = None,
     id_column: str | None = None,
     label_separator: str | None = None,
     label_count: int | None = None,
     missing: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    header: bool | None = None,
+    ignore_labels: bool | None = None,
 ) -> Dataset:
     r"""Read a data set.
 
@@ -84,9 +108,12 @@ def load_dataset(
 
     Parameters
     ----------
-    path : path
-        The file; ``.gz`` and ``.xz`` are decompressed, ``-`` is standard input.
-    format : {"xmc", "svmlight", "jsonl", "csv", "tsv", "arff", "parquet", "npz"}, optional
+    path : path, or sequence of them
+        The file; ``.gz``, ``.xz``, ``.bz2`` and ``.zst`` are decompressed, ``-`` is standard
+        input. Several files, or a pattern such as ``"part-*.csv"``, are read one after the other
+        as one data set.
+    format : {"xmc", "svmlight", "jsonl", "csv", "tsv", "fasttext", "annif", "lines", "arff", \
+            "parquet", "npz"}, optional
         By default it is inferred from the suffix and the content; the description of the
         data set says what was taken.
     label_names, feature_names : path or sequence of str, optional
@@ -103,14 +130,27 @@ def load_dataset(
         Whether columns are counted from 1. By default XMC text counts from 0, and
         svmlight from 1.
     text_column, label_column, id_column : str, optional
-        The columns (or keys) of texts, labels and ids; ``text``, ``labels`` and ``id`` by
-        default. Several text columns, as in ``"title,text"``, are joined by a line feed.
+        The columns (or keys) of texts, labels and ids; by default ``text``, ``labels`` and
+        ``id``, or the one column with another usual name (``body``, ``tags``…), which the
+        description says. Several text columns, as in ``"title,text"``, are joined by a line feed.
+        Several label columns, as in ``"toxic,insult"`` or ``"toxic..insult"``, hold 0 and 1, or
+        labels that are put together.
     label_separator : str, optional
-        What separates the labels in a field of CSV and TSV; ``;`` by default.
+        What separates the labels in a field; inferred where the fields leave no doubt.
     label_count : int, optional
         ARFF: how many of the first attributes are labels; negative for the last ones.
     missing : {"error", "zero"}, optional
         ARFF: what to do with the missing value ``?`` of a feature; an error by default.
+    delimiter : str, optional
+        CSV and TSV: what stands between fields, as ``";"`` or ``"tab"``; inferred by default.
+    encoding : str, optional
+        Of text files; by default UTF-8, or UTF-16 or cp1252 where the bytes leave no doubt.
+    header : bool, optional
+        CSV and TSV: whether the first row names the columns; without one they are called
+        ``1``, ``2``….
+    ignore_labels : bool, optional
+        Whether only the samples are wanted: columns of labels are not looked at, and a text file
+        that is no other format is read as one text a line.
 
     Examples
     --------
@@ -139,6 +179,10 @@ def load_dataset(
         label_separator=label_separator,
         label_count=label_count,
         missing=missing,
+        delimiter=delimiter,
+        encoding=encoding,
+        header=header,
+        ignore_labels=ignore_labels,
     )
     for name, constraint in _CONSTRAINTS.items():
         check_parameter("load_dataset", name, getattr(options, name), constraint)
@@ -146,20 +190,64 @@ def load_dataset(
         given = getattr(options, name)
         if given is not None and len(given) == 0:
             raise ParameterError(f"The {name!r} parameter of load_dataset must not be empty.")
-    source = read_source(path, may_be_empty=True)
-    chosen = _FORMATS[format or ("jsonl" if _is_empty_batch(source, path) else sniff(source, path))]
-    if source.is_empty and chosen.name != "jsonl":
-        raise source.error(None, f"it is empty, which {chosen.title} does not allow")
-    _check_options(chosen, options)
-    dataset = chosen.read(source, options)
+    parts = [_load(one, format, options) for one in _paths(path)]
+    dataset = parts[0] if len(parts) == 1 else concatenate(parts)
     forest = dataset.taxonomy
     if taxonomy is not None:
         forest = _taxonomy(taxonomy, options.labels)
     elif forest is None and options.labels is not None:
         forest = options.labels.taxonomy()
-    taken = ", ".join(filter(None, (chosen.title, dataset.description)))
+    return replace(dataset, taxonomy=forest)
+
+
+def _paths(given: str | Path | Sequence[str | Path]) -> list[str | Path]:
+    """All files that are meant; a name with ``*``, ``?`` or ``[`` that is no file is a pattern."""
+    listed = [given] if isinstance(given, str | Path) else list(given)
+    paths: list[str | Path] = []
+    for one in listed:
+        if re.search(r"[*?\[]", str(one)) and not Path(one).exists():
+            found = sorted(glob(str(one), recursive=True))
+            if not found:
+                raise DataError(f"{one}: no file matches this pattern")
+            paths.extend(found)
+        else:
+            paths.append(one)
+    if not paths:
+        raise ParameterError("The 'path' parameter of load_dataset must name a file. Got none.")
+    return paths
+
+
+def _load(path: str | Path, given: str | None, options: ReadOptions) -> Dataset:
+    """One file, described by what was taken."""
+    source = read_source(path, may_be_empty=True)
+    texts_only = bool(options.ignore_labels)
+    encoding = ""
+    if options.encoding is not None or given in (None, *_TEXT_FORMATS):
+        source, encoding = _decoded(source, path, given, options)
+    if given is None and _is_empty_batch(source, path):
+        given = "jsonl"
+    chosen = _FORMATS[given or sniff(source, path, may_be_lines=texts_only)]
+    if source.is_empty and chosen.name not in ("jsonl", "plain_lines"):
+        raise source.error(None, f"it is empty, which {chosen.title} does not allow")
+    _check_options(chosen, options)
+    dataset = chosen.read(source, options)
+    taken = ", ".join(filter(None, (chosen.title, encoding, dataset.description)))
     description = f"{Path(file_name(path)).name} ({taken})"
-    return replace(dataset, taxonomy=forest, description=description)
+    if encoding or dataset.description:
+        _logger.info("reading %s", description)
+    return replace(dataset, description=description)
+
+
+def _decoded(
+    source: Source, path: str | Path, given: str | None, options: ReadOptions
+) -> tuple[Source, str]:
+    """The source in UTF-8 where it is text, and a remark where its encoding was guessed."""
+    if given is None and options.encoding is None and is_binary(source, path):
+        return source, ""
+    # JSON is UTF-8 by its standard: other bytes in it are damage, and no older encoding.
+    is_json = given == "jsonl" or SUFFIXES.get(format_suffix(path)) == "jsonl"
+    is_json = is_json or source.data.lstrip()[:1] == b"{"
+    return in_utf8(source, options.encoding, western=not is_json)
 
 
 def _is_empty_batch(source: Source, path: str | Path) -> bool:
@@ -171,7 +259,7 @@ def _check_options(chosen: _Format, options: ReadOptions) -> None:
     for option in fields(options):
         name = option.name
         given = getattr(options, name) is not None
-        if given and name not in ("label_names", *chosen.options):
+        if given and name not in (*_ALWAYS, *chosen.options):
             users = ", ".join(one.title for one in _FORMATS.values() if name in one.options)
             raise ParameterError(
                 f"The {name!r} parameter of load_dataset is for {users}; "
@@ -205,13 +293,15 @@ def save_dataset(
     ----------
     dataset : Dataset
     path : path
-        The file, compressed when it ends in ``.gz`` or ``.xz``; ``-`` is standard output.
-    format : {"xmc", "jsonl", "npz"}, optional
+        The file, compressed when it ends in ``.gz``, ``.xz``, ``.bz2`` or ``.zst``; ``-`` is
+        standard output.
+    format : {"xmc", "jsonl", "csv", "tsv", "parquet", "npz"}, optional
         By default it is inferred from the suffix (``.txt`` is XMC text).
 
         XMC text holds numbers only: label and feature names go to siblings
         ``<name>.labels.txt`` and ``<name>.features.txt``. JSONL holds the labels and
-        features that occur. A NumPy archive holds everything but the taxonomy.
+        features that occur. CSV, TSV and Parquet hold texts, labels and ids. A NumPy archive
+        holds everything but the taxonomy.
     overwrite : bool
         Whether files of names that are there already, with other names, may be replaced.
 
@@ -229,7 +319,10 @@ def save_dataset(
     ('owl',)
     """
     suffix = format_suffix(path)
-    chosen = format or {".txt": "xmc", **SUFFIXES}.get(suffix, suffix)
+    by_suffix = SUFFIXES.get(suffix, suffix)
+    if suffix == ".txt":
+        by_suffix = "xmc"
+    chosen = format or by_suffix
     if not chosen:
         raise ParameterError(f"give the format to write to {path}: {', '.join(_WRITABLE)}")
     check_parameter("save_dataset", "format", chosen, OneOf(*_WRITABLE))
@@ -241,7 +334,8 @@ def save_dataset(
         with ExitStack() as files:  # they take their places together, when all are written
             for sibling, content in siblings.items():
                 files.enter_context(writing(sibling)).write(content)
-            module.write(dataset, files.enter_context(writing(path)))
+            write = getattr(module, _FORMATS[chosen].writer or "write")
+            write(dataset, files.enter_context(writing(path)))
     except UnicodeEncodeError as error:
         raise DataError(f"{path}: a text or name cannot be written as UTF-8 ({error})") from None
 

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from builders import random_csr, random_labels
 from labelwood.data.dataset import Dataset
 from labelwood.data.load import load_dataset, save_dataset
-from labelwood.errors import DataError, LabelwoodWarning
+from labelwood.errors import DataError
 
 
 def as_lines(*points):
@@ -215,12 +215,27 @@ def test_a_value_nested_too_deeply_is_refused(write):
 
 
 @pytest.mark.parametrize("key", ["tags", "Label", "categories"])
-def test_labels_under_another_key_are_warned_of(write, key):
-    path = write("a.jsonl", f'{{"text": "a", "{key}": ["x"]}}\n')
-    with pytest.warns(LabelwoodWarning, match=f"if the labels are in '{key}', give label_column"):
-        data = load_dataset(path)
-    assert data.description == f"a.jsonl (JSONL, no labels among the columns 'text', '{key}')"
-    assert load_dataset(path, label_column=key).label_lists() == [["x"]]
+def test_labels_under_another_usual_key_are_read_with_a_remark(write, key):
+    data = load_dataset(write("a.jsonl", f'{{"text": "a", "{key}": ["x"]}}\n'))
+    assert data.description == f"a.jsonl (JSONL, labels from '{key}')"
+    assert data.label_lists() == [["x"]]
+
+
+def test_labels_in_strings_are_split_as_cells_of_a_table_are(write):
+    lines = '{"text": "a", "label": null}\n{"text": "a", "label": "x|y"}\n{"text": "b"}\n'
+    data = load_dataset(write("a.jsonl", lines))
+    assert data.label_lists() == [[], ["x", "y"], []]
+    with pytest.raises(DataError, match=r"line 4: 'label' must be a string, as in the lines bef"):
+        load_dataset(write("b.jsonl", lines + '{"text": "c", "label": ["x"]}\n'))
+
+
+def test_an_array_of_objects_is_read_and_its_items_are_counted(write):
+    items = '[{"body": "a", "tags": ["x"]},\n {"body": "b", "tags": []}]'
+    assert load_dataset(write("a.json", items)).label_lists() == [["x"], []]
+    with pytest.raises(DataError, match=r"a\.json, item 2: 'body' must be a string"):
+        load_dataset(write("a.json", items.replace('"b"', "3")))
+    with pytest.raises(DataError, match=r"a\.json, line 2: not a valid JSON array"):
+        load_dataset(write("a.json", items[:-2]))
 
 
 def test_a_name_with_a_control_character_is_refused(write):

@@ -4,7 +4,8 @@ import sys
 
 import pytest
 
-from labelwood.data.load import load_dataset
+from labelwood.data.dataset import Dataset
+from labelwood.data.load import load_dataset, save_dataset
 from labelwood.errors import DataError, MissingExtraError
 
 pa = pytest.importorskip("pyarrow")
@@ -49,11 +50,11 @@ def test_labels_and_ids_may_be_missing(write_table):
 @pytest.mark.parametrize(
     ("columns", "options", "message"),
     [
-        ({"body": ["a"]}, {}, r": found the columns 'body', but no 'text'; name the right ones by"),
+        ({"name": ["a"]}, {}, r": found the columns 'name', but no 'text'; name the right ones by"),
         ({"text": ["a"]}, {"label_column": "tags"}, r": found the columns 'text', but no 'tags'"),
         ({"text": ["a", None]}, {}, r", row 2: column 'text' must hold text. Got None instead"),
         ({"text": [1]}, {}, r", row 1: column 'text' must hold text. Got 1 instead"),
-        ({"text": ["a"], "labels": ["x"]}, {}, r", row 1: labels must be a list of strings. Got"),
+        ({"text": ["a"], "labels": [3]}, {}, r", row 1: labels must be a list of strings. Got"),
         (
             {"text": ["a"], "labels": [["x", None]]},
             {},
@@ -105,3 +106,21 @@ def test_a_file_that_asks_for_more_memory_than_there_is_is_refused(write_table, 
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", read)
     with pytest.raises(DataError, match=r"not a valid Parquet file.*malloc of size 17179869184"):
         load_dataset(path)
+
+
+def test_labels_may_be_strings_or_columns_of_zeros_and_ones(write_table):
+    data = load_dataset(write_table(body=["a", "b"], tags=["x|y", None]))
+    assert data.label_lists() == [["x", "y"], []]
+    assert "text from 'body', labels from 'tags', labels separated by '|'" in data.description
+    path = write_table(text=["a", "b"], owl=[1, 0], cat=[True, False], size=[2.5, 1.0])
+    assert load_dataset(path).label_lists() == [["cat", "owl"], []]
+    with pytest.raises(DataError, match=r"row 1: found '2\.5' in 'size', where 0 or 1 is expected"):
+        load_dataset(path, label_column="owl,size")
+
+
+def test_what_is_written_is_read_back(tmp_path):
+    data = Dataset.from_lists(["An owl.", "é"], [["owl", "bird"], []], ids=["3", "x"])
+    save_dataset(data, tmp_path / "b.parquet")
+    again = load_dataset(tmp_path / "b.parquet")
+    assert (again.texts, again.ids) == (data.texts, data.ids)
+    assert again.label_lists() == data.label_lists()

@@ -1,7 +1,11 @@
-"""JSON Lines: an object a line with ``text`` or ``features``, ``labels`` and ``id``."""
+"""JSON Lines: an object a line with ``text`` or ``features``, ``labels`` and ``id``.
+
+A JSON array of such objects is read as well; messages then count items.
+"""
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import IO, Any, NoReturn
 
@@ -11,22 +15,49 @@ from labelwood.core.sparse import row_blocks
 from labelwood.core.types import CSR, AnyArray
 from labelwood.data.dataset import Dataset
 from labelwood.data.readers.columns import ROWS_AT_ONCE, ColumnBuilder, decimals
-from labelwood.data.readers.options import ReadOptions, without_labels
+from labelwood.data.readers.label_cells import split_cells
+from labelwood.data.readers.options import ReadOptions
+from labelwood.data.readers.usual_names import Columns, choose_columns, without_labels
 
 _FEATURES = "features"
 
 
 def read(source: Source, options: ReadOptions) -> Dataset:
     """Read JSON Lines; the first line decides which of text, features and id all lines have."""
+    is_array = source.data.lstrip()[:1] == b"["
+    if is_array:
+        source = replace(source, unit="item")
     reader: _Reader | None = None
-    for number, line in source.lines():
-        if line.isspace():
-            continue
-        point = _parse(source, number, line)
+    for number, point in _items(source) if is_array else _objects(source):
         if reader is None:
             reader = _Reader(source, options, point, number)
         reader.add(number, point)
     return _empty(source, options) if reader is None else reader.dataset()
+
+
+def _objects(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in source.lines():
+        if not line.isspace():
+            yield number, _parse(source, number, line)
+
+
+def _items(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of one JSON array, as many tools write a table."""
+    text = "".join(line for _, line in source.lines())
+    try:
+        items = _decoder.decode(text.strip())
+        json.dumps(items, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        raise source.error(None, "found half of a surrogate pair (\\ud800…\\udfff)") from None
+    except (ValueError, RecursionError) as error:
+        line = error.lineno if isinstance(error, json.JSONDecodeError) else 1
+        what = f"not a valid JSON array ({error})"
+        raise replace(source, unit="line").error(line, what) from None
+    for number, item in enumerate(items, start=1):
+        if not isinstance(item, dict):
+            found = shown(json.dumps(item, ensure_ascii=False))
+            raise source.error(number, f"found {found} where an object {{…}} is expected")
+        yield number, item
 
 
 def _empty(source: Source, options: ReadOptions) -> Dataset:
@@ -42,17 +73,19 @@ class _Reader:
         self, source: Source, options: ReadOptions, first: dict[str, Any], number: int
     ) -> None:
         self.source = source
-        self.text_keys = options.text_columns
-        self.label_key = options.label_column or "labels"
-        self.id_key = options.id_column or "id"
-        self.has_text = options.text_column is not None or "text" in first
+        self.ignore_labels = bool(options.ignore_labels)
+        self.separator = options.label_separator
         self.has_features = _FEATURES in first
-        self.has_ids = options.id_column is not None or self.id_key in first
+        self.columns = self._chosen(first, options)
+        self.has_text = bool(self.columns.text)
+        self.id_key = self.columns.id
         self.needs_labels = options.label_column is not None
+        self.label_key = (self.columns.labels or ("labels",))[0]
         self.has_labels = False
         self.keys = list(first)
-        optional = {"text": self.has_text, _FEATURES: self.has_features, self.id_key: self.has_ids}
-        self.unexpected = [key for key, there in optional.items() if not there]
+        self.unexpected = [key for key in ("text", _FEATURES, "id") if key not in first]
+        if self.columns.labels and self.label_key != "labels" and not self.needs_labels:
+            self.unexpected.append("labels")
         if not (self.has_text or self.has_features):
             raise source.error(
                 number,
@@ -63,6 +96,22 @@ class _Reader:
         self.ids: list[str] = []
         self.labels = ColumnBuilder(source, "label", options.labels, options.n_labels)
         self.features = ColumnBuilder(source, "feature", options.features, options.n_features)
+        self.in_strings: bool | None = None
+        self.pending: list[int] = []
+        self.cells: list[tuple[int, str]] = []
+
+    def _chosen(self, first: dict[str, Any], options: ReadOptions) -> Columns:
+        """The keys to read; those that options name may be missing in the first object."""
+        given = [options.label_column, options.id_column]
+        if options.text_column is not None:
+            given += options.text_columns
+        names = list(dict.fromkeys([*first, *(str(one) for one in given if one is not None)]))
+        chosen = choose_columns(self.source, None, names, options)
+        if len(chosen.labels) > 1:
+            raise self.source.error(None, "labels stand under one key; name one by label_column")
+        if self.has_features and options.text_column is None and chosen.text != ("text",):
+            return replace(chosen, text=(), remark="")  # features are what the sample consists of
+        return chosen
 
     def add(self, number: int, point: dict[str, Any]) -> None:
         """Add the point of line `number`."""
@@ -72,28 +121,35 @@ class _Reader:
                     number, f"found the key {key!r}, which the first line lacks"
                 )
         if self.has_text:
-            parts = [self._string(number, point, key) for key in self.text_keys]
+            parts = [self._string(number, point, key) for key in self.columns.text]
             self.texts.append("\n".join(parts))
         if self.has_features:
             names, values = self._entries(number, self._value(number, point, _FEATURES))
             self.features.add(number, names, values)
-        if self.has_ids:
-            self.ids.append(self._identifier(number, point))
-        self.labels.add(number, self._label_list(number, point))
+        if self.id_key is not None:
+            self.ids.append(self._identifier(number, point, self.id_key))
+        if self.ignore_labels:
+            self.pending.append(number)
+        else:
+            self._add_labels(number, point)
 
     def dataset(self) -> Dataset:
         """All points."""
         X, feature_names = self.features.features() if self.has_features else (None, None)
+        remark = self._split_cells()
         Y, label_names = self.labels.labels()
-        used = {*self.text_keys, _FEATURES, self.id_key}
+        if self.ignore_labels or self.has_labels:
+            description = self.columns.remark
+        else:
+            description = without_labels(self.source, self.keys, self.columns)
         return Dataset(
             X=X,
             Y=Y,
             label_names=label_names,
             feature_names=feature_names,
-            ids=self.ids if self.has_ids else None,
+            ids=None if self.id_key is None else self.ids,
             texts=self.texts if self.has_text else None,
-            description="" if self.has_labels else without_labels(self.source, self.keys, used),
+            description=", ".join(filter(None, (description, remark))),
         )
 
     def _value(self, number: int, point: dict[str, Any], key: str) -> Any:
@@ -107,19 +163,52 @@ class _Reader:
             self._refuse(number, key, value, "a string")
         return value
 
-    def _identifier(self, number: int, point: dict[str, Any]) -> str:
-        value = self._value(number, point, self.id_key)
+    def _identifier(self, number: int, point: dict[str, Any], key: str) -> str:
+        value = self._value(number, point, key)
         if isinstance(value, bool) or not isinstance(value, str | int):
-            self._refuse(number, self.id_key, value, "a string or a whole number")
+            self._refuse(number, key, value, "a string or a whole number")
         return str(value)
 
-    def _label_list(self, number: int, point: dict[str, Any]) -> list[Any]:
+    def _add_labels(self, number: int, point: dict[str, Any]) -> None:
+        """Labels in a list; those in one string are split when all of them are known."""
         if self.needs_labels:
             self._value(number, point, self.label_key)
         self.has_labels |= self.label_key in point
         value = point.get(self.label_key)
+        if self.in_strings is None and value is not None:
+            self._decide(isinstance(value, str))
+        if self.in_strings is None:
+            self.pending.append(number)
+        elif not self.in_strings:
+            self.labels.add(number, self._label_list(number, value))
+        elif isinstance(value, str | None):
+            self.cells.append((number, value or ""))
+        else:
+            self._refuse(number, self.label_key, value, "a string, as in the lines before")
+
+    def _decide(self, in_strings: bool) -> None:
+        """The first labels decide whether all stand in lists or in strings."""
+        self.in_strings = in_strings
+        for number in self.pending:
+            if in_strings:
+                self.cells.append((number, ""))
+            else:
+                self.labels.add(number, [])
+
+    def _split_cells(self) -> str:
+        """Add the labels that stand in strings; what separates them is returned as a remark."""
+        if self.in_strings is None:
+            self._decide(False)
+        lists, remark = split_cells(self.source, self.cells, self.separator)
+        for (number, _), names in zip(self.cells, lists, strict=True):
+            self.labels.add(number, names)
+        return remark
+
+    def _label_list(self, number: int, value: Any) -> list[Any]:
         if value is None:
             return []
+        if isinstance(value, list):
+            value = [_subject(one) for one in value]
         if not isinstance(value, list) or not all(type(label) in (str, int) for label in value):
             self._refuse(number, self.label_key, value, 'a list of names such as ["cat", "owl"]')
         return value
@@ -141,6 +230,14 @@ class _Reader:
         except RecursionError:
             found = "a value nested too deeply"
         raise self.source.error(number, f"{key!r} must be {expected}. Got {found} instead")
+
+
+def _subject(label: Any) -> Any:
+    """A label as it is; of an object, as Annif writes it, the URI or else the name."""
+    if isinstance(label, dict):
+        label = label.get("uri") or label.get("label")
+        return label.strip("<>") if isinstance(label, str) else label
+    return label
 
 
 def _is_entry(pair: object) -> bool:

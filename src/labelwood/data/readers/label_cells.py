@@ -4,48 +4,92 @@ How cells are written is known from all of them, and never from one: a comma may
 """
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 
 from labelwood.core.io import Source
 from labelwood.core.names import shown
 from labelwood.errors import DataError
 
 SEPARATOR = ";"
-_OTHER_SEPARATORS = ("|", ",", "/")
+_WORDS = {"tab": "\t", "\\t": "\t", "\\n": "\n", "newline": "\n", "space": " ", "blank": " "}
+_SHOWN = {"\n": "line ends", " ": "blanks"}
+# These are seldom part of a name: one cell that holds them is enough.
+_SURE = (SEPARATOR, "|", "\n")
+# These often are: their parts must be known from other cells.
+_UNSURE = (",", "/", " ")
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _ITEM = re.compile(rf"\s*({_QUOTED}|[^\s,'\"\[\]][^,'\"\[\]]*)\s*(,|\s(?=\s*['\"])|\Z)")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+_MARKED = {
+    "in <…>": (re.compile(r"(<[^<>]+>[\s,;]*)+"), re.compile(r"<([^<>]+)>")),
+    "after #": (re.compile(r"(#[^\s#,;]+[\s,;]*)+"), re.compile(r"#([^\s#,;]+)")),
+}
 
 
 def split_cells(
     source: Source, cells: Sequence[tuple[int, str]], separator: str | None
-) -> list[list[str]]:
-    """The labels of each cell, given with the number of its line.
+) -> tuple[list[list[str]], str]:
+    """The labels of each cell, given with the number of its line, and a remark on a guess.
 
     With a `separator` they are split there. Without one, cells that all are lists such as
-    ``["a", "b"]`` are read as lists, and all others are split at ``;``, which is refused where
-    another separator is in evidence.
+    ``["a", "b"]`` or ``<a><b>`` are read as lists, and all others are split at the separator that
+    they have in common, which is refused where it is in doubt.
     """
     if separator is not None:
-        return [_split(cell, separator) for _, cell in cells]
+        mark = _WORDS.get(separator.lower(), separator)
+        return [_split(cell, mark) for _, cell in cells], ""
     filled = [(line, cell.strip()) for line, cell in cells if cell.strip()]
-    not_lists = [one for one in filled if not (one[1].startswith("[") and one[1].endswith("]"))]
+    not_lists = [one for one in filled if not _is_list(one[1])]
     if filled and not not_lists:
-        return [_list(source, line, cell.strip()) for line, cell in cells]
+        return [_list(source, line, cell.strip()) for line, cell in cells], ""
+    for where, (whole, part) in _MARKED.items():
+        if filled and all(whole.fullmatch(cell) for _, cell in filled):
+            return [part.findall(cell) for _, cell in cells], f"labels {where}"
     if 2 * len(not_lists) < len(filled):
         line, cell = not_lists[0]
         raise source.error(line, f"found {shown(cell)} where most cells of labels are lists [...]")
-    _check_separator(source, filled)
-    return [_split(cell, SEPARATOR) for _, cell in cells]
+    found = _guess(source, filled)
+    remark = "" if found == SEPARATOR else f"labels separated by {_SHOWN.get(found, repr(found))}"
+    return [_split(cell, found) for _, cell in cells], remark
+
+
+def is_read_back(cells: Sequence[str]) -> bool:
+    """Whether cells with labels joined by ``;`` are split there when they are read.
+
+    Examples
+    --------
+    >>> is_read_back(["owl; bird", "owl"]), is_read_back(["<owl>", "<bird>"])
+    (True, False)
+    """
+    filled = [(1, cell) for cell in cells if cell]
+    listed = [_is_list(cell) for _, cell in filled]
+    if any(listed) or any(
+        all(whole.fullmatch(cell) for _, cell in filled) for whole, _ in _MARKED.values()
+    ):
+        return not filled
+    try:
+        return _guess(Source("", bytearray()), filled) == SEPARATOR
+    except DataError:
+        return False
+
+
+def _is_list(cell: str) -> bool:
+    return cell[0] + cell[-1] in ("[]", "{}") and len(cell) > 1
 
 
 def _split(cell: str, separator: str) -> list[str]:
-    return [label.strip() for label in cell.split(separator)] if cell.strip() else []
+    if not cell.strip():
+        return []
+    labels = [label.strip() for label in cell.split(separator)]
+    if separator == " ":
+        return [label for label in labels if label]
+    return labels if labels[-1] or len(labels) == 1 else labels[:-1]  # "a; b;" ends with one more
 
 
 def _list(source: Source, line: int, cell: str) -> list[str]:
-    """The items of ``["a", "b"]``, ``['a', 'b']``, ``[a, b]`` or NumPy's ``['a' 'b']``."""
+    """The items of ``["a", "b"]``, ``['a', 'b']``, ``[a, b]``, ``{a,b}``, NumPy's ``['a' 'b']``."""
     text = cell[1:-1].strip()
     labels: list[str] = []
     at = 0
@@ -69,27 +113,60 @@ def _unquoted(item: str) -> str:
     return _ESCAPE.sub(character, item[1:-1])
 
 
-def _check_separator(source: Source, cells: list[tuple[int, str]]) -> None:
-    """Refuse cells that another separator divides: in most of them, or into known labels."""
-    if any(SEPARATOR in cell for _, cell in cells):
-        return
-    whole = {cell for _, cell in cells}
-    for separator in _OTHER_SEPARATORS:
-        divided = [(line, cell) for line, cell in cells if separator in cell]
-        parts = [{part.strip() for part in cell.split(separator)} for _, cell in divided]
-        known = sum(all(part in whole for part in labels) for labels in parts)
-        if separator != "/" and 2 * len(divided) > len(cells) > 1:
-            pass
-        elif not (known > 1 and 2 * known > len(divided)):
-            continue
-        raise _other_separator(source, *divided[0], separator, len(divided), len(cells))
+def _guess(source: Source, cells: list[tuple[int, str]]) -> str:
+    """The separator that the cells have in common; ``;`` where they have none."""
+    counts = {mark: sum(mark in cell for _, cell in cells) for mark in (*_SURE, *_UNSURE)}
+    sure = [mark for mark in _SURE if counts[mark]]
+    if sure:
+        first = max(sure, key=lambda mark: counts[mark])
+        rivals = [
+            mark for mark in (*sure, ",") if mark != first and 4 * counts[mark] > counts[first]
+        ]
+        for mark in rivals:
+            # A comma beside a semicolon is part of a name, unless its parts are labels themselves.
+            if mark in sure or (
+                _has_known_parts(cells, mark) and not _has_known_parts(cells, first)
+            ):
+                raise _doubt(source, cells, mark, counts, f" and {first!r} in {counts[first]:,}")
+        return first
+    for mark in _UNSURE:
+        if counts[mark] and _has_known_parts(cells, mark):
+            return mark
+    if 2 * counts[","] > len(cells) > 1:
+        raise _doubt(source, cells, ",", counts)
+    return SEPARATOR
 
 
-def _other_separator(
-    source: Source, line: int, cell: str, separator: str, n: int, n_cells: int
+def _has_known_parts(cells: list[tuple[int, str]], mark: str) -> bool:
+    """Whether most cells that `mark` divides consist of labels that are known from elsewhere.
+
+    The parts at a comma are known if they occur in another cell; those at a slash or a blank, which
+    names hold more often, only if they are all of another cell.
+    """
+    distinct = [_split(cell, mark) for cell in {cell for _, cell in cells}]
+    divided = [labels for labels in distinct if len(labels) > 1]
+    known: Callable[[str], bool]
+    if mark in (",", *_SURE):
+        seen = Counter(label for labels in distinct for label in set(labels))
+        known = lambda label: seen[label] > 1  # noqa: E731 - of two, the shorter one
+    else:
+        whole = {labels[0] for labels in distinct if len(labels) == 1}
+        known = whole.__contains__
+    n_known = sum(all(map(known, labels)) for labels in divided)
+    return n_known > 1 and 2 * n_known > len(divided)
+
+
+def _doubt(
+    source: Source,
+    cells: list[tuple[int, str]],
+    mark: str,
+    counts: dict[str, int],
+    beside: str = "",
 ) -> DataError:
+    line, cell = next(one for one in cells if mark in one[1])
     return source.error(
         line,
-        f"found {shown(cell)} as one label, and {separator!r} in {n:,} of {n_cells:,} cells; if it "
-        f"separates labels give label_separator={separator!r}, else label_separator={SEPARATOR!r}",
+        f"found {shown(cell)}, with {mark!r} in {counts[mark]:,} of {len(cells):,} cells"
+        f"{beside}; if it separates labels give label_separator={mark!r}, else "
+        f"label_separator={SEPARATOR!r}",
     )

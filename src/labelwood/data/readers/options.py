@@ -1,18 +1,10 @@
-"""What a user can tell a reader, and what a reader says of labels that it did not find."""
+"""What a user can tell a reader."""
 
-import warnings
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from labelwood.core.caller import user_stacklevel
-from labelwood.core.io import Source
-from labelwood.core.names import shown, some
 from labelwood.data.readers.names import NameList, Names, read_names
-from labelwood.errors import LabelwoodWarning
-
-# Columns of these names are probably the labels, if nothing is called "labels".
-_USUAL_NAMES = {"label", "tag", "category", "class", "topic", "keyword", "subject", "target"}
 
 
 @dataclass(frozen=True)
@@ -25,11 +17,15 @@ class ReadOptions:
     n_features: int | None = None
     one_based: bool | None = None
     text_column: str | Sequence[str] | None = None
-    label_column: str | None = None
+    label_column: str | Sequence[str] | None = None
     id_column: str | None = None
     label_separator: str | None = None
     label_count: int | None = None
     missing: str | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+    header: bool | None = None
+    ignore_labels: bool | None = None
 
     @cached_property
     def labels(self) -> NameList | None:
@@ -51,19 +47,3 @@ class ReadOptions:
         if isinstance(self.text_column, str):
             return tuple(name.strip() for name in self.text_column.split(","))
         return tuple(self.text_column)
-
-
-def without_labels(source: Source, columns: Iterable[str], used: Collection[str]) -> str:
-    """A description of data without a column of labels, with a warning if one looks like it."""
-    others = [name for name in columns if name not in used]
-    for name in others:
-        word = name.strip().lower()
-        if {word, word.removesuffix("s"), word.removesuffix("ies") + "y"} & _USUAL_NAMES:
-            warnings.warn(
-                f"{source.name} has no column 'labels', so its samples have no labels; if the "
-                f"labels are in {shown(name)}, give label_column={name!r}",
-                LabelwoodWarning,
-                stacklevel=user_stacklevel(),
-            )
-            break
-    return f"no labels among the columns {some(map(shown, columns))}" if others else ""

@@ -1,14 +1,18 @@
 """Parquet: a text column and a ``list<string>`` column of labels."""
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import IO, Any
 
 from labelwood.core.io import Source, reason
 from labelwood.core.names import first_double, shown, some
 from labelwood.data.dataset import Dataset
 from labelwood.data.readers.columns import ColumnBuilder
-from labelwood.data.readers.options import ReadOptions, without_labels
-from labelwood.errors import MissingExtraError
+from labelwood.data.readers.indicators import IndicatorColumns, remark_on
+from labelwood.data.readers.label_cells import split_cells
+from labelwood.data.readers.options import ReadOptions
+from labelwood.data.readers.usual_names import Columns, choose_columns, without_labels
+from labelwood.errors import DataError, MissingExtraError
 
 _MAX_ROWS_A_BYTE = 1000  # repeated rows are stored as a count, which is taken at no one's word
 
@@ -16,35 +20,36 @@ _MAX_ROWS_A_BYTE = 1000  # repeated rows are stored as a count, which is taken a
 def read(source: Source, options: ReadOptions) -> Dataset:
     """Read Parquet; a null list of labels is empty, any other null is refused."""
     source = replace(source, unit="row")
-    label_column, id_column = options.label_column or "labels", options.id_column or "id"
-    required = [*options.text_columns, options.label_column, options.id_column]
-    columns, names = _columns(
-        source,
-        wanted={*options.text_columns, label_column, id_column},
-        required=[name for name in required if name is not None],
-    )
-    parts = [_strings(source, name, columns[name]) for name in options.text_columns]
-    texts = ["\n".join(row) for row in zip(*parts, strict=True)]
+    file = _opened(source)
+    names = list(file.schema_arrow.names)
+    double = first_double(names)
+    if double is not None:
+        raise source.error(None, f"the column {shown(names[double])} comes twice")
+    columns = choose_columns(source, None, names, options)
+    if not columns.text:
+        raise source.error(
+            None,
+            f"found the columns {some(map(shown, names)) or 'none'}, but no 'text'; name the right "
+            "ones by text_column, label_column and id_column",
+        )
+    table = _Table(source, file, columns, options)
+    texts = table.texts()
+    lists, label_remark = table.label_lists(len(texts))
     labels = ColumnBuilder(source, "label", options.labels)
-    for row, listed in enumerate(columns.get(label_column, [None] * len(texts)), start=1):
-        labels.add(row, _label_list(source, row, listed))
+    for row, listed in enumerate(lists, start=1):
+        labels.add(row, listed)
     Y, label_names = labels.labels()
-    used = {*options.text_columns, id_column}
-    ids = columns.get(id_column)
     return Dataset(
         X=None,
         Y=Y,
         label_names=label_names,
-        ids=None if ids is None else _strings(source, id_column, ids, numbers=True),
+        ids=table.ids(),
         texts=texts,
-        description="" if label_column in columns else without_labels(source, names, used),
+        description=", ".join(filter(None, (columns.remark, label_remark))),
     )
 
 
-def _columns(
-    source: Source, wanted: set[str], required: list[str]
-) -> tuple[dict[str, list[Any]], list[str]]:
-    """The wanted columns that are there, as lists, and the names of all."""
+def _opened(source: Source) -> Any:
     try:
         import pyarrow
         from pyarrow import parquet
@@ -52,26 +57,91 @@ def _columns(
         raise MissingExtraError("Reading Parquet", "parquet") from None
     try:
         file = parquet.ParquetFile(pyarrow.BufferReader(source.data))
-        names = file.schema_arrow.names
         if file.metadata.num_rows > _MAX_ROWS_A_BYTE * len(source.data):
             raise ValueError(f"{file.metadata.num_rows:,} rows in {len(source.data):,} bytes")
-        table = file.read(columns=[name for name in names if name in wanted])
-        # By position: a name that comes twice is refused below.
-        columns = {name: table.column(i).to_pylist() for i, name in enumerate(table.column_names)}
     except (pyarrow.ArrowException, MemoryError, OSError, ValueError) as error:
         raise source.error(None, f"not a valid Parquet file ({reason(error)})") from None
-    double = first_double(names)
-    if double is not None:
-        raise source.error(None, f"the column {shown(names[double])} comes twice")
-    for name in required:
-        if name not in columns:
-            found = some(map(shown, names)) or "none"
-            raise source.error(
-                None,
-                f"found the columns {found}, but no {name!r}; name the right ones by "
-                "text_column, label_column and id_column",
-            )
-    return columns, names
+    return file
+
+
+class _Table:
+    """The columns of a file, read when they are asked for."""
+
+    def __init__(self, source: Source, file: Any, columns: Columns, options: ReadOptions) -> None:
+        self._source, self._file, self._columns = source, file, columns
+        self._options = options
+
+    def texts(self) -> list[str]:
+        """The text columns, joined."""
+        parts = [_strings(self._source, name, self._values(name)) for name in self._columns.text]
+        return ["\n".join(row) for row in zip(*parts, strict=True)]
+
+    def ids(self) -> list[str] | None:
+        """The column of ids, if there is one."""
+        name = self._columns.id
+        if name is None:
+            return None
+        return _strings(self._source, name, self._values(name), numbers=True)
+
+    def label_lists(self, n_rows: int) -> tuple[list[list[str]], str]:
+        """The labels of each row, and a remark on what was guessed."""
+        empty: list[list[str]] = [[] for _ in range(n_rows)]
+        if self._options.ignore_labels:
+            return empty, ""
+        if len(self._columns.labels) == 1:
+            return self._lists(self._columns.labels[0])
+        names = self._columns.labels or self._numeric()
+        indicators = self._indicators(names, n_rows)
+        if self._columns.labels:
+            if indicators.refusal is not None:
+                row, at, value = indicators.refusal
+                raise self._source.error(
+                    row, f"found {shown(value)} in {shown(names[at])}, where 0 or 1 is expected"
+                )
+            return indicators.labels(range(len(names))), ""
+        guessed = indicators.guessed()
+        if guessed:
+            return indicators.labels(guessed), remark_on(names, guessed)
+        return empty, without_labels(self._source, self._file.schema_arrow.names, self._columns)
+
+    def _lists(self, name: str) -> tuple[list[list[str]], str]:
+        """A column of lists, or of strings that are split as the cells of CSV are."""
+        values = self._values(name)
+        if any(isinstance(one, str) for one in values):
+            cells = _strings(self._source, name, ["" if one is None else one for one in values])
+            numbered = list(enumerate(cells, start=1))
+            return split_cells(self._source, numbered, self._options.label_separator)
+        return [_label_list(self._source, row, one) for row, one in enumerate(values, 1)], ""
+
+    def _numeric(self) -> list[str]:
+        from pyarrow import types
+
+        kinds = (types.is_boolean, types.is_integer, types.is_floating)
+        used = (*self._columns.text, self._columns.id)
+        fields = self._file.schema_arrow
+        return [
+            field.name
+            for field in fields
+            if field.name not in used and any(is_kind(field.type) for is_kind in kinds)
+        ]
+
+    def _indicators(self, names: Sequence[str], n_rows: int) -> IndicatorColumns:
+        columns = [self._values(name) for name in names]
+        indicators = IndicatorColumns(names, range(len(names)))
+        for row in range(n_rows):
+            values = [column[row] for column in columns]
+            indicators.add(row + 1, ["" if one is None else str(one) for one in values])
+        return indicators
+
+    def _values(self, name: str) -> list[Any]:
+        import pyarrow
+
+        try:
+            values: list[Any] = self._file.read(columns=[name]).column(0).to_pylist()
+        except (pyarrow.ArrowException, MemoryError, OSError, ValueError) as error:
+            what = f"not a valid Parquet file ({reason(error)})"
+            raise self._source.error(None, what) from None
+        return values
 
 
 def _strings(source: Source, name: str, values: list[Any], *, numbers: bool = False) -> list[str]:
@@ -89,3 +159,30 @@ def _label_list(source: Source, row: int, value: Any) -> list[str]:
             row, f"labels must be a list of strings. Got {shown(repr(value))} instead"
         )
     return value
+
+
+def write(dataset: Dataset, file: IO[bytes]) -> None:
+    """Write the columns id, text and labels (a list of strings)."""
+    if dataset.texts is None:
+        raise DataError(
+            f"{dataset.description or 'The data set'} has features and no texts; write XMC text, "
+            "JSONL or npz."
+        )
+    columns: dict[str, Any] = {} if dataset.ids is None else {"id": list(dataset.ids)}
+    columns |= {"text": list(dataset.texts), "labels": dataset.label_lists()}
+    write_columns(file, columns)
+
+
+def write_columns(file: IO[bytes], columns: dict[str, list[Any]]) -> None:
+    """Write columns of strings, numbers, or lists of them."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise MissingExtraError("Writing Parquet", "parquet") from None
+    types = {"labels": pyarrow.list_(pyarrow.string()), "text": pyarrow.string()}
+    arrays = {name: pyarrow.array(values, type=types.get(name)) for name, values in columns.items()}
+    # The writer seeks and closes, which a pipe or a file of ours must not suffer.
+    sink = pyarrow.BufferOutputStream()
+    parquet.write_table(pyarrow.table(arrays), sink)
+    file.write(sink.getvalue())

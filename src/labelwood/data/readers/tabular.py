@@ -1,106 +1,243 @@
 """CSV and TSV: a header row, then a text and its labels in each row."""
 
 import csv
+import io
+import json
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from threading import Lock
-from typing import Any
+from typing import IO
 
 from labelwood.core.io import Source
 from labelwood.core.names import first_double, shown, some
 from labelwood.data.dataset import Dataset
 from labelwood.data.readers.columns import ColumnBuilder
-from labelwood.data.readers.label_cells import split_cells
-from labelwood.data.readers.options import ReadOptions, without_labels
+from labelwood.data.readers.dialect import Dialect, find_dialect
+from labelwood.data.readers.indicators import IndicatorColumns, remark_on
+from labelwood.data.readers.label_cells import is_read_back, split_cells
+from labelwood.data.readers.options import ReadOptions
+from labelwood.data.readers.usual_names import Columns, choose_columns, without_labels
+from labelwood.errors import DataError
 
-_CSV: dict[str, Any] = {"delimiter": ",", "strict": True}
-_TSV: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE, "strict": True}
 _LONGEST_FIELD = 2**31 - 1  # the csv module keeps it in a C long, which may have 32 bits
 _field_limit = Lock()
+_Rows = Iterator[tuple[int, list[str]]]
 
 
 def read(source: Source, options: ReadOptions) -> Dataset:
     """Read CSV: fields may stand in double quotes, which may hold commas and line ends."""
-    return _read(source, options, _CSV)
+    return _read(source, options, ",")
 
 
 def read_tsv(source: Source, options: ReadOptions) -> Dataset:
     """Read TSV: a tab always ends a field, and quotes are characters like others."""
-    return _read(source, options, _TSV)
+    return _read(source, options, "\t")
 
 
-def _read(source: Source, options: ReadOptions, dialect: dict[str, Any]) -> Dataset:
+def _read(source: Source, options: ReadOptions, usual: str) -> Dataset:
     with _field_limit:
         # The csv module has one limit for the whole process, too small for long texts.
         before = csv.field_size_limit(_LONGEST_FIELD)
         try:
-            return _gather(source, options, _rows(source, dialect))
+            dialect = find_dialect(source, options.delimiter, usual)
+            return _gather(source, options, dialect, _rows(source, dialect))
         finally:
             csv.field_size_limit(before)
 
 
-def _rows(source: Source, dialect: dict[str, Any]) -> Iterator[tuple[int, list[str]]]:
+def _rows(source: Source, dialect: Dialect) -> _Rows:
     """Rows with the number of their first line; empty lines are skipped."""
-    reader = csv.reader((line for _, line in source.lines()), **dialect)
-    start = 1
+    reader = dialect.reader(line for number, line in source.lines() if number > dialect.skip)
+    start = dialect.skip + 1
     try:
         for row in reader:
             if row:
                 yield start, row
-            start = reader.line_num + 1
+            start = dialect.skip + reader.line_num + 1
     except csv.Error as error:
-        raise source.error(start, f"this row cannot be read ({error})") from None
+        raise source.error(
+            start,
+            f"this row cannot be read ({error}); a quote inside a field in quotes must be doubled",
+        ) from None
 
 
-def _gather(source: Source, options: ReadOptions, rows: Iterator[tuple[int, list[str]]]) -> Dataset:
+def _gather(source: Source, options: ReadOptions, dialect: Dialect, rows: _Rows) -> Dataset:
     number, header = next(rows, (1, []))
-    double = first_double(header)
+    if options.header is False:
+        rows = chain([(number, header)], rows) if header else rows
+        header = [str(place) for place in range(1, len(header) + 1)]
+    named = [name for name in header if name.strip()]
+    double = first_double(named)
     if double is not None:
-        raise source.error(number, f"the column {shown(header[double])} comes twice")
-    text_at = [_column(source, number, header, name, "text") for name in options.text_columns]
-    label_at = _optional(source, number, header, options.label_column, "label")
-    id_at = _optional(source, number, header, options.id_column, "id")
-    cells: list[tuple[int, str]] = []
-    texts: list[str] = []
-    ids: list[str] = []
+        raise source.error(number, f"the column {shown(named[double])} comes twice")
+    columns = choose_columns(source, number, header, options)
+    if not columns.text:
+        raise _no_text(source, number, header, options)
+    table = _Table(source, header, columns, guess=not options.ignore_labels)
     for number, row in rows:
         if len(row) != len(header):
+            quotes = f"; a field that holds {dialect.delimiter!r} must stand in double quotes"
             raise source.error(
-                number, f"found {len(row)} fields where the header row has {len(header)}"
+                number,
+                f"found {len(row)} fields where the header row has {len(header)}"
+                f"{quotes if dialect.quoted else ''}",
             )
-        texts.append("\n".join(row[i] for i in text_at))
-        cells.append((number, "" if label_at is None else row[label_at]))
-        if id_at is not None:
-            ids.append(row[id_at])
-    labels = ColumnBuilder(source, "label", options.labels)
-    split = split_cells(source, cells, options.label_separator)
-    for (number, _), names in zip(cells, split, strict=True):
-        labels.add(number, names)
-    Y, label_names = labels.labels()
-    used = {*options.text_columns, options.id_column or "id"}
-    return Dataset(
-        X=None,
-        Y=Y,
-        label_names=label_names,
-        ids=None if id_at is None else ids,
-        texts=texts,
-        description="" if label_at is not None else without_labels(source, header, used),
+        table.add(number, row)
+    return table.dataset(options, dialect.remark)
+
+
+class _Table:
+    """Gathers the fields of the chosen columns."""
+
+    def __init__(
+        self, source: Source, header: Sequence[str], columns: Columns, *, guess: bool
+    ) -> None:
+        self._source, self._header, self._columns = source, header, columns
+        self._text_at = [header.index(name) for name in columns.text]
+        self._label_at = [header.index(name) for name in columns.labels]
+        self._id_at = None if columns.id is None else header.index(columns.id)
+        others = [i for i in range(len(header)) if i not in (*self._text_at, self._id_at)]
+        looked_at = self._label_at if len(self._label_at) != 1 else []
+        if guess and not self._label_at:
+            looked_at = others
+        self._indicators = IndicatorColumns(header, looked_at)
+        self._lines: list[int] = []
+        self._texts: list[str] = []
+        self._cells: list[list[str]] = [[] for _ in self._label_at]
+        self._ids: list[str] = []
+
+    def add(self, number: int, row: list[str]) -> None:
+        """Add the row that starts on line `number`."""
+        self._lines.append(number)
+        self._texts.append("\n".join(row[i] for i in self._text_at))
+        for cells, at in zip(self._cells, self._label_at, strict=True):
+            cells.append(row[at])
+        if self._id_at is not None:
+            self._ids.append(row[self._id_at])
+        self._indicators.add(number, row)
+
+    def dataset(self, options: ReadOptions, delimiter: str) -> Dataset:
+        """All rows; `delimiter` is a remark on how they were divided."""
+        lists, label_remark = self._label_lists(options)
+        labels = ColumnBuilder(self._source, "label", options.labels)
+        for number, names in zip(self._lines, lists, strict=True):
+            labels.add(number, names)
+        Y, label_names = labels.labels()
+        remark = ", ".join(filter(None, (delimiter, self._columns.remark, label_remark)))
+        return Dataset(
+            X=None,
+            Y=Y,
+            label_names=label_names,
+            ids=None if self._id_at is None else self._ids,
+            texts=self._texts,
+            description=remark,
+        )
+
+    def _label_lists(self, options: ReadOptions) -> tuple[list[list[str]], str]:
+        if len(self._label_at) == 1:
+            return self._split(self._cells[0], options)
+        if self._label_at:
+            return self._of_several(options)
+        guessed = [] if options.ignore_labels else self._indicators.guessed()
+        if guessed:
+            return self._indicators.labels(guessed), remark_on(self._header, guessed)
+        empty: list[list[str]] = [[] for _ in self._lines]
+        if options.ignore_labels:
+            return empty, ""
+        return empty, without_labels(self._source, self._header, self._columns)
+
+    def _of_several(self, options: ReadOptions) -> tuple[list[list[str]], str]:
+        """Columns of 0 and 1, or columns of names, whose labels are put together."""
+        if self._indicators.all_hold:
+            return self._indicators.labels(self._label_at), ""
+        lists: list[list[str]] = [[] for _ in self._lines]
+        for name, cells in zip(self._columns.labels, self._cells, strict=True):
+            if {cell.strip() for cell in cells} <= {"0", "1", ""} and self._indicators.refusal:
+                line, at, value = self._indicators.refusal
+                raise self._source.error(
+                    line,
+                    f"found {shown(value)} in {shown(self._header[at])}, but only 0 and 1 in "
+                    f"{shown(name)}; give columns of one kind by label_column",
+                )
+            for row, names in enumerate(self._split(cells, options)[0]):
+                lists[row].extend(names)
+        return lists, ""
+
+    def _split(self, cells: list[str], options: ReadOptions) -> tuple[list[list[str]], str]:
+        numbered = list(zip(self._lines, cells, strict=True))
+        return split_cells(self._source, numbered, options.label_separator)
+
+
+def _no_text(source: Source, line: int, header: Sequence[str], options: ReadOptions) -> DataError:
+    if options.header is False:
+        return source.error(
+            line,
+            f"without a header row its {len(header)} columns are called 1 to {len(header)}; "
+            "name that of the text by text_column",
+        )
+    return source.error(
+        line,
+        f"found the columns {some(map(shown, header)) or 'none'}, but no 'text'; name the right "
+        "one by text_column, or give header=False if the first row is none",
     )
 
 
-def _column(source: Source, line: int, header: Sequence[str], name: str, kind: str) -> int:
-    if name not in header:
-        raise source.error(
-            line,
-            f"found the columns {some(map(shown, header))}, but no {name!r}; "
-            f"name the right one by {kind}_column",
+def write(dataset: Dataset, file: IO[bytes]) -> None:
+    """Write CSV with the columns id, text and labels."""
+    _write(dataset, file, ",")
+
+
+def write_tsv(dataset: Dataset, file: IO[bytes]) -> None:
+    """Write TSV, where no text may hold a tab or a line end."""
+    for row, text in enumerate(dataset.texts or ()):
+        if any(mark in text for mark in "\t\r\n"):
+            raise DataError(
+                f"Sample {row} holds a tab or a line end, which TSV has no place for; write CSV."
+            )
+    _write(dataset, file, "\t")
+
+
+def _write(dataset: Dataset, file: IO[bytes], delimiter: str) -> None:
+    if dataset.texts is None:
+        raise DataError(
+            f"{dataset.description or 'The data set'} has features and no texts; write XMC text, "
+            "JSONL or npz."
         )
-    return header.index(name)
+    cells = label_cells(dataset.label_lists())
+    columns = [("text", dataset.texts), ("labels", cells)]
+    if dataset.ids is not None:
+        columns.insert(0, ("id", dataset.ids))
+    write_table(
+        file, [name for name, _ in columns], zip(*(c for _, c in columns), strict=True), delimiter
+    )
 
 
-def _optional(
-    source: Source, line: int, header: Sequence[str], name: str | None, kind: str
-) -> int | None:
-    default = {"label": "labels", "id": "id"}[kind]
-    if name is None and default not in header:
-        return None
-    return _column(source, line, header, name or default, kind)
+def label_cells(lists: Sequence[Sequence[str]]) -> list[str]:
+    """Labels joined by ``;``, or as JSON lists where a reader could take that for anything else.
+
+    Examples
+    --------
+    >>> label_cells([["owl", "bird"], []])
+    ['owl; bird', '']
+    >>> label_cells([["a; b"], ["c"]])
+    ['["a; b"]', '["c"]']
+    """
+    joined = ["; ".join(labels) for labels in lists]
+    divides = any(";" in label for labels in lists for label in labels)
+    if not divides and is_read_back(joined):
+        return joined
+    return [json.dumps(list(labels), ensure_ascii=False) if labels else "" for labels in lists]
+
+
+def write_table(
+    file: IO[bytes], header: Sequence[str], rows: Iterator[Sequence[object]], delimiter: str
+) -> None:
+    """Write rows of fields; those of TSV must hold no tab and no line end."""
+    stream = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+    if delimiter == "\t":
+        stream.writelines("\t".join(map(str, row)) + "\n" for row in chain([header], rows))
+    else:
+        writer = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(rows)
+    stream.detach()

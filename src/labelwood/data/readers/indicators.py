@@ -1,0 +1,66 @@
+"""Labels as columns of their own, with 0 and 1 in the rows (one-hot, ``get_dummies``)."""
+
+from collections.abc import Sequence
+
+from labelwood.core.names import shown
+
+_ONES = frozenset({"1", "1.0", "true", "yes", "x"})
+_ZEROS = frozenset({"0", "0.0", "false", "no", ""})
+_LEAST = 2  # one column of 0 and 1 may be anything
+
+
+class IndicatorColumns:
+    """Follows columns while rows come, and keeps those that hold nothing but 0 and 1."""
+
+    def __init__(self, names: Sequence[str], columns: Sequence[int]) -> None:
+        self._names = names
+        self._open = list(columns)
+        self._asked = list(columns)
+        self._ones: list[list[int]] = []
+        self._has_one = False
+        self._has_value: set[int] = set()
+        self.refusal: tuple[int, int, str] | None = None
+
+    def add(self, line: int, row: Sequence[str]) -> None:
+        """Look at the row of `line`."""
+        ones: list[int] = []
+        for column in list(self._open):
+            value = row[column].strip().lower()
+            if value:
+                self._has_value.add(column)
+            if value in _ONES:
+                ones.append(column)
+            elif value not in _ZEROS:
+                self._open.remove(column)
+                self.refusal = self.refusal or (line, column, row[column])
+        self._has_one |= bool(ones)
+        self._ones.append(ones)
+
+    @property
+    def all_hold(self) -> bool:
+        """Whether no column holds anything else."""
+        return self._open == self._asked
+
+    def guessed(self) -> list[int]:
+        """The columns to take for labels: at least two that stand side by side, else none."""
+        found = [one for one in self._open if one in self._has_value and self._names[one].strip()]
+        places = [self._asked.index(one) for one in found]
+        side_by_side = bool(places) and places[-1] - places[0] == len(places) - 1
+        return found if side_by_side and len(found) >= _LEAST and self._has_one else []
+
+    def labels(self, columns: Sequence[int]) -> list[list[str]]:
+        """The names of the columns that hold a 1, for each row."""
+        taken = set(columns)
+        return [[self._names[one] for one in ones if one in taken] for ones in self._ones]
+
+
+def remark_on(names: Sequence[str], columns: Sequence[int]) -> str:
+    """What was taken, in words.
+
+    Examples
+    --------
+    >>> remark_on(["text", "cat", "owl"], [1, 2])
+    "labels from the 2 columns 'cat' … 'owl' of 0 and 1"
+    """
+    first, last = shown(names[columns[0]]), shown(names[columns[-1]])
+    return f"labels from the {len(columns):,} columns {first} … {last} of 0 and 1"

@@ -1,0 +1,191 @@
+"""Which columns hold the texts, the labels and the ids: as given, else by their usual names.
+
+A guess is made only where one column has such a name; several are an error that lists them.
+"""
+
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from labelwood.core.caller import user_stacklevel
+from labelwood.core.io import Source
+from labelwood.core.names import shown, some
+from labelwood.data.readers.options import ReadOptions
+from labelwood.errors import LabelwoodWarning
+
+_BODIES = (
+    *("text", "texts", "body", "content", "contents", "comment", "comments", "message"),
+    *("description", "abstract", "document", "review", "sentence", "question", "utterance"),
+    *("tweet", "post", "article", "fulltext", "full_text", "comment_text"),
+)
+_TITLES = ("title", "headline", "heading", "subject", "summary")
+_LABELS = (
+    *("label", "labels", "tag", "tags", "category", "categories", "class", "classes"),
+    *("topic", "topics", "keyword", "keywords", "subjects", "subject_uris", "target", "targets"),
+)
+_IDS = ("id", "uid", "uuid", "key", "identifier", "doc_id", "docid", "document_id", "ticket_id")
+RANGE = ".."
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns to read, and a remark on those that were guessed."""
+
+    text: tuple[str, ...]
+    labels: tuple[str, ...] = ()
+    id: str | None = None
+    remark: str = ""
+
+
+def plain(name: str) -> str:
+    """A column name in lower case, with ``_`` for blanks and dashes.
+
+    Examples
+    --------
+    >>> plain(" Full-Text ")
+    'full_text'
+    """
+    return re.sub(r"[\s_\-]+", "_", name.strip().lower())
+
+
+def looks_like_header(row: Sequence[str]) -> bool:
+    """Whether one of the fields is a usual name of texts."""
+    return any(plain(name) in (*_BODIES, *_TITLES) for name in row)
+
+
+def choose_columns(
+    source: Source, line: int | None, names: Sequence[str], options: ReadOptions
+) -> Columns:
+    """The columns of `names` that the options name or that have usual names.
+
+    `text` is empty where no column has a usual name, and so is `labels`.
+    """
+    text, text_remark = _text(source, line, names, options)
+    labels: tuple[str, ...] = ()
+    label_remark = ""
+    if not options.ignore_labels:
+        labels, label_remark = _labels(source, line, names, options, text)
+    ident, id_remark = _id(source, line, names, options, {*text, *labels})
+    remark = ", ".join(filter(None, (text_remark, label_remark, id_remark)))
+    return Columns(text, labels, ident, remark)
+
+
+def _text(
+    source: Source, line: int | None, names: Sequence[str], options: ReadOptions
+) -> tuple[tuple[str, ...], str]:
+    if options.text_column is not None:
+        given = options.text_column
+        columns = (given,) if isinstance(given, str) and given in names else options.text_columns
+        for name in columns:
+            require(source, line, names, name, "text")
+        return columns, ""
+    if "text" in names:
+        return ("text",), ""
+    found = [name for name in names if plain(name) == "text"]
+    if not found:
+        bodies = [name for name in names if plain(name) in _BODIES] or [
+            name for name in names if "text" in plain(name).split("_")
+        ]
+        titles = [name for name in names if plain(name) in _TITLES]
+        for alike in (bodies, titles):
+            if len(alike) > 1:
+                raise _several(source, line, "text", alike)
+        found = titles + bodies
+    elif len(found) > 1:
+        raise _several(source, line, "text", found)
+    return tuple(found), f"text from {' and '.join(map(shown, found))}" if found else ""
+
+
+def _labels(
+    source: Source,
+    line: int | None,
+    names: Sequence[str],
+    options: ReadOptions,
+    text: Sequence[str],
+) -> tuple[tuple[str, ...], str]:
+    given = options.label_column
+    if given is not None:
+        if given in names:
+            return (str(given),), ""
+        listed = [one.strip() for one in given.split(",")] if isinstance(given, str) else given
+        columns = tuple(name for one in listed for name in _range(source, line, names, one))
+        return columns, ""
+    found = [name for name in names if name == "labels" and name not in text]
+    if found:
+        return ("labels",), ""
+    for wanted in (("labels",), _LABELS):
+        found = [name for name in names if plain(name) in wanted and name not in text]
+        if len(found) > 1:
+            raise _several(source, line, "label", found)
+        if found:
+            return (found[0],), f"labels from {shown(found[0])}"
+    return (), ""
+
+
+def _range(source: Source, line: int | None, names: Sequence[str], one: str) -> Sequence[str]:
+    """A column by its name, or all from ``first..last``."""
+    first, dots, last = one.partition(RANGE)
+    if one in names or not dots:
+        require(source, line, names, one, "label")
+        return (one,)
+    for name in (first, last):
+        require(source, line, names, name.strip(), "label")
+    start, end = names.index(first.strip()), names.index(last.strip())
+    return names[min(start, end) : max(start, end) + 1]
+
+
+def _id(
+    source: Source,
+    line: int | None,
+    names: Sequence[str],
+    options: ReadOptions,
+    used: set[str],
+) -> tuple[str | None, str]:
+    if options.id_column is not None:
+        require(source, line, names, options.id_column, "id")
+        return options.id_column, ""
+    if "id" in names:
+        return "id", ""
+    found = [name for name in names if plain(name) in _IDS and name not in used]
+    if len(found) != 1:  # ids are a convenience: without one, samples are numbered
+        return None, ""
+    return found[0], f"ids from {shown(found[0])}"
+
+
+def require(source: Source, line: int | None, names: Sequence[str], name: str, kind: str) -> None:
+    """Refuse a column that is not there."""
+    if name in names:
+        return
+    alike = [one for one in names if plain(one) == plain(name)]
+    meant = f" (is {shown(alike[0])} meant?)" if alike else ""
+    raise source.error(
+        line,
+        f"found the columns {some(map(shown, names)) or 'none'}, but no {name!r}{meant}; "
+        f"name the right one by {kind}_column",
+    )
+
+
+def _several(source: Source, line: int | None, kind: str, found: Sequence[str]) -> Exception:
+    both = ",".join(found)
+    return source.error(
+        line,
+        f"found the columns {some(map(shown, found))}, each of which may hold the {kind}"
+        f"{'s' if kind == 'label' else ''}; give {kind}_column={found[-1]!r}, or several: "
+        f"{kind}_column={both!r}",
+    )
+
+
+def without_labels(source: Source, names: Sequence[str], columns: Columns) -> str:
+    """A description of data without a column of labels, with a warning if one looks like it."""
+    others = [name for name in names if name not in (*columns.text, columns.id)]
+    for name in others:
+        if plain(name) == "subject":
+            warnings.warn(
+                f"{source.name} has no column 'labels', so its samples have no labels; if the "
+                f"labels are in {shown(name)}, give label_column={name!r}",
+                LabelwoodWarning,
+                stacklevel=user_stacklevel(),
+            )
+            break
+    return f"no labels among the columns {some(map(shown, names))}" if others else ""
