@@ -65,7 +65,7 @@ def model(documents):
 
 
 def test_training_tells_the_data_the_time_and_the_place(documents, tmp_path):
-    out = run("train", documents, "-o", tmp_path / "m", "--quiet")
+    out = run("train", documents, "-o", tmp_path / "m")
     assert "20 samples, texts, not vectorised, 3 labels" in out
     assert "OneVsRestSVM trained in" in out
     assert str(tmp_path / "m") in out
@@ -101,8 +101,13 @@ def test_the_command_line_and_python_give_the_same_answer(model, documents):
 
 def test_evaluation_prints_a_table_and_writes_one_by_label(model, documents, tmp_path):
     out = run("eval", model, documents, "-k", "1,2", "--per-label", tmp_path / "labels.csv")
-    assert "P@2" in out
+    assert "first tag is right (P@1)" in out
+    assert "of the first 2 tags, those that are right (P@2)" in out
     assert "P@3" not in out
+    assert len(out.splitlines()) == 1 + 10
+    every = run("eval", model, documents, "--all", "--delta", "10%")
+    assert "PSnDCG@5" in every
+    assert "90 % intervals" in every
     assert len((tmp_path / "labels.csv").read_text().splitlines()) == 1 + 3
 
 
@@ -181,6 +186,10 @@ def test_conversion_keeps_the_data(tmp_path):
         (["eval", "{model}", "{docs}", "-k", "0"], "-k takes whole numbers"),
         (["eval", "{docs}", "{docs}"], "is not a model"),
         (["predict", "{tmp}/none", "{docs}"], "is not a model"),
+        (["predict", "{model}", "{docs}", "-o", "{tmp}/a.npz"], "give one of them by --to"),
+        (["predict", "{model}", "{docs}", "--long"], "--long is for tables; add --to csv"),
+        (["convert", "{docs}"], "give the file to write: labelwood convert"),
+        (["info", "{docs}", "--delimiter", ";"], "--delimiter is for CSV, TSV; JSONL has no use"),
     ],
 )
 def test_a_known_error_is_one_line_and_exit_code_2(
@@ -252,6 +261,68 @@ def test_no_threads_are_refused(documents, tmp_path):
     done = run_apart("train", documents, "-o", tmp_path / "m", "-j", "0")
     assert done.returncode == 2
     assert "0 threads can do nothing" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("The 'format' parameter of load_dataset must be", "--format must be"),
+        ("The 'n_jobs' parameter of OneVsRestSVM must be", "--jobs must be"),
+        ("The 'C' parameter of OneVsRestSVM must be", "--set C=… must be"),
+        ("name the right one by text_column, or give header=False", "name the right one by "
+         "--text-column, or give --no-header"),
+        ("give label_column='a,b', or its encoding by encoding", "give --label-column 'a,b', or "
+         "its encoding by --encoding"),
+        ("found the column 'label_column'", "found the column 'label_column'"),
+        ("write to another name, or give overwrite=True", "write to another name, or give --force"),
+    ],
+)  # fmt: skip
+def test_messages_of_the_library_are_in_the_words_of_the_command_line(message, expected):
+    assert in_options(message) == expected
+
+
+def test_quiet_is_quiet_and_still_warns(tmp_path):
+    (tmp_path / "a.txt").write_text("2 2 2\n0 0:1\n0 1:1\n")
+    trained = run_apart("train", "a.txt", "-o", "m", "-q", "--learner", "popularity", cwd=tmp_path)
+    assert (trained.returncode, trained.stdout) == (0, "")
+    trained = run_apart("train", "a.txt", "-o", "m", "-q", cwd=tmp_path)
+    assert trained.stdout == ""
+    assert "labelwood: warning: 1 of 2 labels have no sample" in trained.stderr
+
+
+def test_what_was_guessed_is_remarked_unless_quiet(model, tmp_path):
+    (tmp_path / "a.csv").write_text("Comment;Tags\na cat;cat\n", encoding="cp1252")
+    done = run_apart("eval", model, tmp_path / "a.csv")
+    assert done.stderr.splitlines()[0] == (
+        "labelwood: reading a.csv (CSV, delimiter ';', text from 'Comment', labels from 'Tags')"
+    )
+    assert run_apart("eval", model, tmp_path / "a.csv", "-q").stderr == ""
+
+
+def test_tables_are_written_by_their_suffix(model, tmp_path):
+    lines = tmp_path / "new.txt"
+    lines.write_text("a cat\nan öwl\n")
+    run("predict", model, lines, "-k", 2, "-o", tmp_path / "a.csv", "-q")
+    written = (tmp_path / "a.csv").read_bytes()
+    assert written.startswith(b"\xef\xbb\xbfid,text,labels,scores\n0,a cat,cat; ")
+    run("predict", model, lines, "-k", 1, "--out", tmp_path / "a.tsv", "--long", "-q")
+    assert (tmp_path / "a.tsv").read_text().splitlines()[0] == "id\tlabel\tscore"
+    shown = run_apart("predict", model, "-", "-k", 1, "--to", "tsv", "-q", input="a cat\n").stdout
+    assert shown.startswith("id\ttext\tlabels\tscores\n0\ta cat\tcat\t")
+    pq = pytest.importorskip("pyarrow.parquet")
+    run("predict", model, lines, "-k", 2, "-o", tmp_path / "a.parquet", "-q")
+    table = pq.read_table(tmp_path / "a.parquet").to_pydict()
+    assert list(table) == ["id", "text", "labels", "scores"]
+    assert table["labels"][0][0] == "cat"
+
+
+def test_several_files_are_converted_together(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.csv").write_text(f"text,tags\nan {name},{name}\n")
+    run("convert", tmp_path / "a.csv", tmp_path / "b.csv", "-o", tmp_path / "c.jsonl", "-q")
+    run("convert", tmp_path / "[ab].csv", tmp_path / "d.tsv", "-q")
+    for name in ("c.jsonl", "d.tsv"):
+        assert labelwood.load_dataset(tmp_path / name).label_lists() == [["a"], ["b"]]
 
 
 def test_messages_speak_of_options():

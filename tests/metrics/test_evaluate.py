@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.metrics import precision_score, recall_score
 
 from builders import random_labels
 from labelwood import TopK, metrics
@@ -25,6 +26,9 @@ def test_every_figure_is_that_of_its_function() -> None:
         "F1 samples": metrics.f1_score(TRUE, GUESS),
         "F1 micro": metrics.f1_score(TRUE, GUESS, "micro"),
         "F1 macro": metrics.f1_score(TRUE, GUESS, "macro"),
+        "precision": precision_score(TRUE, GUESS, average="micro"),
+        "recall": recall_score(TRUE, GUESS, average="micro"),
+        "without a tag": np.mean(GUESS.sum(axis=1) == 0),
         "subset loss": metrics.subset_loss(TRUE, GUESS),
         "Hamming": metrics.hamming_loss(TRUE, GUESS),
         "PS-Hamming": metrics.propensity_hamming(TRUE, GUESS, P),
@@ -40,7 +44,8 @@ def test_every_figure_is_that_of_its_function() -> None:
             f"PSP@{k}": metrics.psp_at_k(TRUE, TOP, k, P),
             f"PSnDCG@{k}": metrics.psndcg_at_k(TRUE, TOP, k, P),
         }
-    assert dict(result) == expected
+    assert dict(result) == pytest.approx(expected, abs=1e-15)
+    assert result.tags_per_sample == pytest.approx(GUESS.nnz / 80)
 
 
 def test_bootstrap_intervals_are_those_of_each_metric_alone() -> None:
@@ -76,19 +81,42 @@ def test_the_table_shows_percent_no_interval_and_a_vacuous_one() -> None:
     shown = str(metrics.evaluate(Y, labels=Y, n_bootstrap=5, delta=0.1))
     assert shown.splitlines() == [
         "2 samples (1 without labels), 3 labels; percent, with 90 % intervals",
-        "             figure      guaranteed         bootstrap",
-        "F1 samples   100.00  [3.97, 100.00]  [100.00, 100.00]",
-        "F1 micro     100.00         vacuous  [100.00, 100.00]",
-        "F1 macro     100.00               –                 –",
-        "subset loss    0.00   [0.00, 96.03]      [0.00, 0.00]",
-        "Hamming        0.00   [0.00, 96.03]      [0.00, 0.00]",
+        "               figure      guaranteed         bootstrap",
+        "F1 samples     100.00  [3.97, 100.00]  [100.00, 100.00]",
+        "F1 micro       100.00         vacuous  [100.00, 100.00]",
+        "F1 macro       100.00               –                 –",
+        "precision      100.00         vacuous  [100.00, 100.00]",
+        "recall         100.00         vacuous  [100.00, 100.00]",
+        "without a tag   50.00         vacuous     [0.00, 90.00]",
+        "subset loss      0.00   [0.00, 96.03]      [0.00, 0.00]",
+        "Hamming          0.00   [0.00, 96.03]      [0.00, 0.00]",
     ]
+
+
+def test_the_summary_has_ten_rows_in_plain_words_and_no_vacuous_interval() -> None:
+    result = metrics.evaluate(TRUE, TOP, GUESS, propensity=P, n_bootstrap=50)
+    rows = result.summary(propensity=False).splitlines()[1:]
+    assert len(rows) == 10
+    assert rows[0].startswith("first tag is right (P@1)")
+    assert f"{100 * result['precision']:.2f}" in rows[4]
+    assert rows[-1].split()[-5:] == ["1.95", "the", "truth", "has", "1.80"]
+    assert "vacuous" not in result.summary()
+    assert "missing labels" not in result.summary(propensity=False)
+    assert "corrected for missing labels (PSP@5)" in result.summary(propensity=True)
+    assert ("PSP@5" in result.summary()) == (result.n_unlabelled > 0)
+    along = metrics.evaluate(TRUE, TOP, GUESS, taxonomy=TREE, n_bootstrap=50)
+    assert len(along.summary(propensity=False).splitlines()[1:]) == 10
+
+
+def test_nothing_predicted_has_no_precision() -> None:
+    result = metrics.evaluate(TRUE, labels=sp.csr_array(TRUE.shape), n_bootstrap=5)
+    assert (result["precision"], result["recall"], result["without a tag"]) == (0, 0, 1)
 
 
 def test_a_figure_below_one_percent_is_shown_with_four_decimals() -> None:
     Y = sp.eye_array(500, format="csr")
     shown = str(metrics.evaluate(Y, labels=sp.csr_array((500, 500)), n_bootstrap=3))
-    assert "Hamming      0.2000" in shown
+    assert "Hamming        0.2000" in shown
 
 
 def test_json_holds_shares_and_null_where_there_is_no_interval() -> None:

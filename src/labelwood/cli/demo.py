@@ -25,7 +25,7 @@ _WRITTEN = {
 
 def demo(
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIR", help="Directory for what is made.")
+        Path, typer.Option(*options.OUTPUT, metavar="DIR", help="Directory for what is made.")
     ] = Path("labelwood-demo"),
     jobs: options.Jobs = -1,
     seed: options.Seed = 0,

@@ -14,8 +14,19 @@ def evaluate(
     model: options.ModelPath,
     source: Source,
     ks: Annotated[str, typer.Option("-k", help="Ranks at which to measure.")] = "1,3,5",
+    everything: Annotated[
+        bool, typer.Option("--all", help="All figures, with both kinds of intervals.")
+    ] = False,
+    propensity: Annotated[
+        bool, typer.Option("--propensity", help="Also figures corrected for missing labels.")
+    ] = False,
     delta: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="Intervals hold with probability 1 − delta.")
+        float,
+        typer.Option(
+            parser=options.share,
+            metavar="SHARE",
+            help="Intervals hold with probability 1 − delta: 0.05 or 5%.",
+        ),
     ] = 0.05,
     per_label: Annotated[
         Path | None, typer.Option("--per-label", metavar="CSV", help="Write a table by label.")
@@ -25,7 +36,7 @@ def evaluate(
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Measure a model on labelled data, with intervals beside the figures."""
+    """Measure a model on labelled data: ten figures in plain words, or --all of them."""
     from labelwood.errors import DataError
 
     ranks = _ranks(ks)
@@ -40,8 +51,10 @@ def evaluate(
         evaluation.write_per_label_csv(per_label)
     if json:
         options.print_json(evaluation.to_dict())
-    else:
+    elif everything:
         typer.echo(str(evaluation))
+    else:
+        typer.echo(evaluation.summary(propensity=True if propensity else None))
 
 
 def _ranks(text: str) -> tuple[int, ...]:

@@ -72,7 +72,7 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    print(f"labelwood: warning: {message}", file=sys.stderr)
+    print(f"labelwood: warning: {in_options(str(message))}", file=sys.stderr)
 
 
 def main() -> None:

@@ -3,7 +3,6 @@
 import json
 import logging
 import time
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,11 +10,34 @@ from typing import Annotated, Any
 
 import typer
 
-from labelwood.errors import LabelwoodWarning
-
 ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="Directory of a saved model.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="No progress and no remarks; warnings still come.")
+]
+OUTPUT = ("--output", "--out", "-o")
+"""What the option for the file (or directory) to write is called in every subcommand."""
+
+
+def share(text: str | float) -> float:
+    """A share such as ``0.05``, or the same as a percentage, ``5%``.
+
+    Examples
+    --------
+    >>> share("5%"), share("0.05")
+    (0.05, 0.05)
+    """
+    written = str(text).strip()
+    number, percent, rest = written.partition("%")
+    try:
+        value = float(number) / 100 if percent else float(number)
+    except ValueError:
+        value = -1.0
+    if rest or not 0.0 <= value <= 1.0:
+        raise typer.BadParameter(
+            f"{written!r} is no share; give a number between 0 and 1, as 0.05, or a percentage: 5%"
+        )
+    return value
 
 
 def _jobs(value: int) -> int:
@@ -63,20 +85,27 @@ def print_json(content: object) -> None:
 
 
 @contextmanager
-def remarks(quiet: bool) -> Iterator[None]:
-    """Progress, warnings and the notice of compilation on standard error, unless `quiet`."""
+def remarks(quiet: bool, *, reading: bool = True) -> Iterator[None]:
+    """Progress and remarks on standard error, unless `quiet`; warnings always.
+
+    Remarks are the notice of compilation and, with `reading`, what was taken for granted when a
+    file was read.
+    """
     from labelwood.core.progress import show_progress
 
     logger = logging.getLogger("labelwood")
     level = logger.level
-    with show_progress(not quiet), warnings.catch_warnings():
-        if quiet:
-            warnings.simplefilter("ignore", LabelwoodWarning)
-            logger.setLevel(logging.ERROR)
-        try:
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("labelwood: %(message)s"))
+    logger.addHandler(handler)
+    shown = logging.INFO if reading else logging.WARNING
+    logger.setLevel(logging.ERROR if quiet else shown)
+    try:
+        with show_progress(not quiet):
             yield
-        finally:
-            logger.setLevel(level)
+    finally:
+        logger.setLevel(level)
+        logger.removeHandler(handler)
 
 
 @contextmanager

@@ -113,7 +113,7 @@ def edit(
     data: Data = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="MODEL", help="Where to save; MODEL itself else."),
+        typer.Option(*options.OUTPUT, metavar="MODEL", help="Where to save; MODEL itself else."),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the change, save nothing.")] = (
         False

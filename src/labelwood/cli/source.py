@@ -120,17 +120,52 @@ def check_output(output: Path | str | None, *inputs: Path) -> None:
         raise ParameterError(f"{path.parent} is a model; write to another directory")
 
 
+_RENAMED = {"n_jobs": "--jobs", "random_state": "--seed", "overwrite": "--force"}
+_FUNCTIONS = "load_dataset|save_dataset|evaluate"
+
+
 def in_options(message: str) -> str:
-    """A message of the library in the words of the command line: `a_b=1` becomes `--a-b 1`."""
-    names = "|".join(one.name for one in fields(Source) if one.name != "data")
+    """A message of the library in the words of the command line.
+
+    A parameter of reading is an option, `a_b=1` becomes `--a-b 1`, and a parameter of a learner is
+    set by ``--set``.
+
+    Examples
+    --------
+    >>> in_options("The 'delimiter' parameter of load_dataset must be one character")
+    '--delimiter must be one character'
+    >>> in_options("The 'C' parameter of OneVsRestSVM must be a number > 0")
+    '--set C=… must be a number > 0'
+    >>> in_options("name the right one by text_column, or give header=False")
+    'name the right one by --text-column, or give --no-header'
+    """
+    names = [one.name for one in fields(Source) if one.name != "data"]
+    every = "|".join([*names, *_RENAMED])
+
+    def flag(name: str) -> str:
+        return _RENAMED.get(name, f"--{name.replace('_', '-')}")
+
+    def parameter(match: re.Match[str]) -> str:
+        name, owner = match["name"], match["owner"]
+        if name in names or name in _RENAMED:
+            return flag(name)
+        return f"--{name}" if re.fullmatch(_FUNCTIONS, owner) else f"--set {name}=…"
 
     def option(match: re.Match[str]) -> str:
-        flag, value = f"--{match['name'].replace('_', '-')}", match["value"]
+        name, value = match["name"], match["value"]
         if value == "True":
-            return flag
-        return "--zero-based" if value == "False" else f"{flag} {value}"
+            return flag(name)
+        if value == "False":
+            return {"one_based": "--zero-based"}.get(name, f"--no-{name.replace('_', '-')}")
+        return f"{flag(name)} {value}"
 
-    return re.sub(rf"\b(?P<name>{names})=(?P<value>\w+|'[^']*')", option, message)
+    message = re.sub(r"The '(?P<name>\w+)' parameter of (?P<owner>\w+)\b", parameter, message)
+    message = re.sub(rf"\b(?P<name>{every})=(?P<value>\w+|'[^']*')", option, message)
+    message = re.sub(r"\bcalibrate=True\b", "--set calibrate=true", message)
+    message = re.sub(r"\bby (format|encoding|delimiter|taxonomy)\b", r"by --\1", message)
+    # A word with an underscore is no word of a sentence, so it can only be the parameter.
+    written = "|".join(name for name in names if "_" in name)
+    return re.sub(rf"(?<![-\w'\"])({written})\b", lambda match: flag(match[1]), message)
 
 
 def with_source(command: Callable[..., None]) -> Callable[..., None]:

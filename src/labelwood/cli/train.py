@@ -24,7 +24,7 @@ _DATA_BYTES_A_MODEL_BYTE = 10
 def train(
     source: Source,
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="MODEL", help="Directory for the model.")
+        Path, typer.Option(*options.OUTPUT, metavar="MODEL", help="Directory for the model.")
     ],
     learner: Annotated[
         str,
@@ -72,19 +72,19 @@ def train(
     name = "hierarchicalrls" if along_taxonomy else learner
     limits = _Limits(objective, time_limit, memory_limit)
     limits.check(name)
-    with options.remarks(quiet), options.announced(not json):
+    with options.remarks(quiet, reading=json), options.announced(not (json or quiet)):
         estimators, vectorizer = _estimators(name, settings or [], seed=seed, jobs=jobs)
         start = time.perf_counter()
         dataset = source.read()
         read = time.perf_counter() - start
-        if not json:
+        if not (json or quiet):
             typer.echo(repr(dataset))
             if along_taxonomy:
                 typer.echo(f"learner: {type(estimators[0]).__name__}, for there is a taxonomy")
         trained = _train(dataset, estimators, vectorizer, output, read, limits)
     if json:
         options.print_json(trained.summary(output))
-    else:
+    elif not quiet:
         typer.echo(trained.report(output))
 
 

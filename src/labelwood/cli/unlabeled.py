@@ -132,9 +132,9 @@ def _scores_of_decided(tagger: Any, both: "Dataset", n: int) -> "CSR":
 
 def _lines(many: "Dataset", scores: "CSR", names: Any) -> Any:
     """One JSON line for each unlabeled sample: its id and the labels decided for, best first."""
-    from labelwood.cli.predict import jsonl_lines
+    from labelwood.cli.answers import Answers
     from labelwood.core.topk import TopK
 
     widest = max(int((scores.indptr[1:] - scores.indptr[:-1]).max(initial=1)), 1)
     top = TopK.from_csr(scores, widest, names)
-    return (line.encode() for line in jsonl_lines(many, top))
+    return (line.encode() for line in Answers.from_topk(many, top).json_lines())

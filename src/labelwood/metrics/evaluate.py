@@ -53,9 +53,10 @@ def evaluate(
     ranking : TopK or sparse matrix of scores, optional
         Gives P, R, F1 and nDCG at each of `ks`; with `propensity` also PSP and PSnDCG.
     labels : sparse matrix or array of shape (n, n_labels), optional
-        Indicator of the predicted labels: gives F1 (samples, micro, macro), Hamming and
-        subset loss; with `propensity` also PS-Hamming; with `taxonomy` hierarchical F1
-        and the share of samples with any label wrong.
+        Indicator of the predicted labels: gives F1 (samples, micro, macro), precision and
+        recall over all pairs, the share of samples without a label, Hamming and subset
+        loss; with `propensity` also PS-Hamming; with `taxonomy` hierarchical F1 and the share
+        of samples with any label wrong.
     propensity : Propensity, array of shape (n_labels,) or sparse matrix (n, n_labels), optional
         From `propensity(Y_train)`. A `Propensity` also tells how far PSP and PSnDCG depend
         on its constants, which an array of probabilities cannot. A sparse matrix has one for
@@ -125,6 +126,8 @@ def evaluate(
         delta=float(delta),
         per_label=sets.per_label(names, by_label),
         sensitivity=sensitivity,
+        tags_per_sample=None if labels is None else sets.predicted.nnz / max(Y.shape[0], 1),
+        true_per_sample=Y.nnz / max(Y.shape[0], 1),
     )
 
 
@@ -140,6 +143,9 @@ def _set_metrics(sets: MatchedSets, p: object) -> dict[str, PerSample | float]:
         "F1 samples": sets.f1_samples(),
         "F1 micro": sets.f1_micro(),
         "F1 macro": sets.f1_macro(),
+        "precision": sets.precision_micro(),
+        "recall": sets.recall_micro(),
+        "without a tag": sets.without_labels(),
         "subset loss": sets.subset_loss(),
         "Hamming": sets.hamming(),
     }

@@ -52,6 +52,20 @@ class MatchedSets:
         f1 = self.per_label().f1
         return 1.0 if np.isnan(f1).all() else float(np.nanmean(f1))
 
+    def precision_micro(self) -> PerSample:
+        """The share of all predicted labels that are true; 0 where none is predicted."""
+        _, predicted, common = self._sizes()
+        return _share_of_pairs(common, predicted, self.true.shape[1])
+
+    def recall_micro(self) -> PerSample:
+        """The share of all true labels that are predicted; 0 where none is true."""
+        true, _, common = self._sizes()
+        return _share_of_pairs(common, true, self.true.shape[1])
+
+    def without_labels(self) -> PerSample:
+        """Which samples are given no label."""
+        return PerSample.mean((np.diff(self.predicted.indptr) == 0).astype(np.float64))
+
     def subset_loss(self) -> PerSample:
         """Whether each sample's label set is wrong anywhere."""
         true, predicted, common = self._sizes()
@@ -104,6 +118,17 @@ def weighted_truth(Y: CSR, propensity: object) -> tuple[CSR, float]:
         weights = 1 / check_propensity(propensity, Y.shape[1])
         entries, span = weights[Y.indices], np.mean(2 * weights - 1)
     return sp.csr_array((entries, Y.indices, Y.indptr), shape=Y.shape), float(span)
+
+
+def _share_of_pairs(
+    common: NDArray[np.int64], given: NDArray[np.int64], n_labels: int
+) -> PerSample:
+    """Common labels among the given ones, over all samples together."""
+    top, bottom = common.astype(np.float64), given.astype(np.float64)
+    if not bottom.any():  # as scikit-learn has it: what gives nothing earns nothing
+        return PerSample.mean(top)
+    # With t in [0, 1], common − t·given lies between −t·L (L given, none common) and (1 − t)·L.
+    return PerSample(top, bottom, span=float(n_labels))
 
 
 def matched_sets(Y_true: object, Y_pred: object) -> MatchedSets:

@@ -42,6 +42,8 @@ class Evaluation(Mapping[str, float]):
     sensitivity : tuple of Sensitivity
         PSP and PSnDCG at each k with the published constants of the propensity model; empty
         without a ranking and where the propensities were not a `Propensity`.
+    tags_per_sample, true_per_sample : float or None
+        Mean size of the predicted label sets, where there are some, and of the true ones.
     """
 
     figures: tuple[Figure, ...]
@@ -51,6 +53,8 @@ class Evaluation(Mapping[str, float]):
     delta: float
     per_label: PerLabel
     sensitivity: tuple[Sensitivity, ...] = ()
+    tags_per_sample: float | None = None
+    true_per_sample: float | None = None
 
     def __getitem__(self, name: str) -> float:
         return self.figure(name).value
@@ -72,17 +76,71 @@ class Evaluation(Mapping[str, float]):
         return f"Evaluation({self.n_samples} samples: {', '.join(self)})"
 
     def __str__(self) -> str:
-        unlabelled = f" ({self.n_unlabelled:,} without labels)" if self.n_unlabelled else ""
-        head = (
-            f"{self.n_samples:,} samples{unlabelled}, {self.n_labels:,} labels; "
-            f"percent, with {100 * (1 - self.delta):g} % intervals"
-        )
         table = [("", "figure", "guaranteed", "bootstrap"), *map(_cells, self.figures)]
-        lines = [head, *_aligned(table)]
+        lines = [self._head(), *_aligned(table)]
         if self.sensitivity:
             ranges = [("", "range", "lowest", "highest"), *map(_range_cells, self.sensitivity)]
             lines += [_SENSITIVITY, *_aligned(ranges)]
         return "\n".join(lines)
+
+    def summary(self, *, propensity: bool | None = None) -> str:
+        """The ten rows that matter, in plain words, each with its bootstrap interval.
+
+        The propensity-scored figures are among them where `propensity` asks for them, or where
+        samples have no label at all, which is a sign that labels are missing.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from labelwood.metrics import evaluate
+        >>> Y = np.tile([[1, 0, 0], [0, 1, 1]], (500, 1))
+        >>> print(evaluate(Y, labels=np.tile([[1, 0, 0], [0, 1, 0]], (500, 1))).summary())
+        1,000 samples, 3 labels; percent, with 95 % intervals
+        predicted tags that are right (precision)  100.00    [100.00, 100.00]
+        true tags that are predicted (recall)       66.67      [65.32, 68.07]
+        both in one figure (micro-F1)               80.00      [79.02, 81.00]
+        the same, mean over labels (macro-F1)       66.67                   –
+        samples without a tag                        0.00        [0.00, 0.00]
+        tags a sample                                1.00  the truth has 1.50
+        """
+        wanted = propensity is True or (propensity is None and self.n_unlabelled > 0)
+        rows = [(words, self.figure(name)) for name, words in self._rows(wanted)]
+        table = [(words, *_cells(figure)[1::2]) for words, figure in rows]
+        if self.tags_per_sample is not None:
+            truth = f"the truth has {self.true_per_sample:.2f}"
+            table.append(("tags a sample", f"{self.tags_per_sample:.2f}", truth))
+        return "\n".join([self._head(), *_aligned(table)])
+
+    def _rows(self, propensity: bool) -> list[tuple[str, str]]:
+        """Names of the figures to show, with what they are called."""
+        ks = [int(name[2:]) for name in self if name.startswith("P@")]
+        k = max(ks, default=1)
+        first = min(ks, default=1)
+        words = {
+            f"P@{first}": "first tag is right (P@1)" if first == 1 else _right_among(first),
+            f"P@{k}": _right_among(k),
+            f"R@{k}": f"true tags that are among the first {k} (R@{k})",
+            f"nDCG@{k}": f"order of the first {k} (nDCG@{k})",
+            "precision": "predicted tags that are right (precision)",
+            "recall": "true tags that are predicted (recall)",
+            "F1 micro": "both in one figure (micro-F1)",
+            "F1 macro": "the same, mean over labels (macro-F1)",
+            "without a tag": "samples without a tag",
+            "hierarchical F1": "micro-F1 with all ancestors (hierarchical F1)",
+            "any wrong": "samples with any tag wrong, ancestors too",
+        }
+        if propensity:
+            words[f"PSP@{k}"] = f"P@{k} corrected for missing labels (PSP@{k})"
+        if "any wrong" in self:
+            del words[f"nDCG@{k}"], words["F1 macro"]
+        return [(name, text) for name, text in words.items() if name in self]
+
+    def _head(self) -> str:
+        unlabelled = f" ({self.n_unlabelled:,} without labels)" if self.n_unlabelled else ""
+        return (
+            f"{self.n_samples:,} samples{unlabelled}, {self.n_labels:,} labels; "
+            f"percent, with {100 * (1 - self.delta):g} % intervals"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers (shares, not percent) and lists, for JSON."""
@@ -91,6 +149,8 @@ class Evaluation(Mapping[str, float]):
             "n_labels": self.n_labels,
             "n_unlabelled": self.n_unlabelled,
             "delta": self.delta,
+            "tags_per_sample": self.tags_per_sample,
+            "true_per_sample": self.true_per_sample,
             "figures": {
                 figure.name: {
                     "value": figure.value,
@@ -109,6 +169,10 @@ class Evaluation(Mapping[str, float]):
     def write_per_label_csv(self, path: str | Path) -> None:
         """Write one row a label: counts, precision, recall, F1 and propensity."""
         self.per_label.write_csv(path)
+
+
+def _right_among(k: int) -> str:
+    return f"of the first {k} tags, those that are right (P@{k})"
 
 
 def _aligned(table: Sequence[Sequence[str]]) -> Iterator[str]:
