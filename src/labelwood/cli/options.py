@@ -97,6 +97,7 @@ def remarks(quiet: bool, *, reading: bool = True) -> Iterator[None]:
     level = logger.level
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("labelwood: %(message)s"))
+    handler.addFilter(lambda record: record.name == "labelwood")  # loggers below it have their own
     logger.addHandler(handler)
     shown = logging.INFO if reading else logging.WARNING
     logger.setLevel(logging.ERROR if quiet else shown)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from labelwood.data.load import load_dataset
 from labelwood.data.readers.names import read_names
 from labelwood.errors import DataError
 
@@ -60,3 +61,9 @@ def test_xml_nested_very_deeply_is_read_or_refused_in_one_line(write):
     assert len(read_names(write("a.xml", nested("label")), "label_names").names) == 3000
     with pytest.raises(DataError, match='found \'<tag name="0" />\' where <label name="…">'):
         read_names(write("a.xml", nested("tag")), "label_names")
+
+
+def test_uris_of_a_vocabulary_lose_their_brackets(write):
+    path = write("vocabulary.tsv", "<http://example.org/owl>\towl\n<http://example.org/cat>\tcat\n")
+    data = load_dataset(write("a.tsv", "An owl\t<http://example.org/owl>\n"), label_names=path)
+    assert data.label_lists() == [["owl"]]

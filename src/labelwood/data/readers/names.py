@@ -60,6 +60,8 @@ def _read_lines(source: Source) -> NameList:
             raise source.error(number, "only some of the lines have a tab; all or none must")
         rows.append(fields)
     keys, names = tuple(row[0] for row in rows), tuple(row[-1] for row in rows)
+    if all(key.startswith("<") and key.endswith(">") for key in keys):
+        keys = tuple(key[1:-1] for key in keys)  # URIs, as a vocabulary of Annif has them
     for listed in (keys, names):
         double = first_double(listed)
         if double is not None:
