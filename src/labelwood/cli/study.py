@@ -23,7 +23,9 @@ def study(
     ] = False,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Write NAME.txt, NAME.json and NAME.svg there."),
+        typer.Option(
+            *options.OUTPUT, metavar="FOLDER", help="Write NAME.txt, NAME.json and NAME.svg there."
+        ),
     ] = None,
     jobs: options.Jobs = -1,
     seed: options.Seed = 0,
