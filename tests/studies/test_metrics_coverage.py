@@ -24,13 +24,13 @@ def test_every_interval_that_is_reported_is_in_the_table():
         if getattr(one, kind) is not None
     }
     assert {(row["interval"], row["figure"]) for row in result.rows} == expected
-    assert len(expected) == 38
+    assert len(expected) == 44
 
 
 def test_guaranteed_intervals_hold_in_the_quick_version_already():
     rows = studies.run("metrics-coverage", quick=True).rows
     guaranteed = [row for row in rows if row["interval"] in ("guaranteed", "concentration")]
-    assert len(guaranteed) == 2 * 19 + 2
+    assert len(guaranteed) == 2 * 22 + 2
     assert min(row["measured"] for row in guaranteed) >= 95
 
 
