@@ -55,10 +55,10 @@ $(VENV)/dev.stamp: pyproject.toml | $(VENV)/venv.stamp
 	$(PIP) install -e '.[dev]'
 	@touch $@ $(VENV)/demo.stamp
 
-# The peers pin old libraries, so they live apart; PECOS's linear part needs none of its
-# deep-learning dependencies.
+# The peers pin old libraries, so they live apart; the linear parts of PECOS and LibMultiLabel
+# need none of their deep-learning dependencies.
 $(PEERS)/peers.stamp: benchmarks/peers.txt | $(VENV)/venv.stamp
 	@$(PYTHON) -m venv --clear $(PEERS)
 	$(PEERS)/bin/python -m pip --disable-pip-version-check --quiet install -r benchmarks/peers.txt
-	$(PEERS)/bin/python -m pip --disable-pip-version-check --quiet install --no-deps 'libpecos>=1.2'
+	$(PEERS)/bin/python -m pip --disable-pip-version-check --quiet install --no-deps 'libpecos>=1.2' 'libmultilabel>=0.8'
 	@touch $@

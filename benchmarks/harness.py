@@ -63,12 +63,12 @@ def compare(name: str, *options: str) -> dict[str, object]:
         width = max(len(contestant) for contestant in contestants) + 2
         figures: dict[str, Figures] = {}
         for contestant, (_, interpreter) in contestants.items():
-            figures[contestant] = _run_apart(name, contestant, interpreter, folder)
+            figures[contestant] = run_apart(name, contestant, interpreter, folder)
             _print_row(contestant, figures, width)
     return figures
 
 
-def _run_apart(name: str, contestant: str, interpreter: Path, folder: str) -> Figures:
+def run_apart(name: str, contestant: str, interpreter: Path, folder: str) -> Figures:
     """The figures of a contestant; none when it fails, so that the others are not lost."""
     command = [str(interpreter), "-m", "benchmarks.harness", name, contestant, folder]
     environment = {**os.environ, "OMP_NUM_THREADS": str(THREADS)}

@@ -120,7 +120,8 @@ def omikuji(folder: Path) -> Figures:
     (X, Y), (X_test, Y_test) = load(folder)
     with tempfile.TemporaryDirectory() as output:
         path = f"{output}/train.txt"
-        _write_xmc(path, X, Y)
+        filled = np.diff(X.indptr) > 0  # Omikuji refuses files with empty rows
+        _write_xmc(path, X[filled], Y[filled])
         hyper = Model.default_hyper_param()
         model, train = best_of(3, lambda: Model.train_on_data(path, hyper, n_threads=THREADS))
     rows = [list(zip(row.indices.tolist(), row.data.tolist(), strict=True)) for row in X_test]
