@@ -50,3 +50,29 @@ def test_both_agree_with_scikit_learn_on_closed_sets() -> None:
 def test_a_taxonomy_of_other_labels_is_refused() -> None:
     with pytest.raises(DataError, match="taxonomy has 6 labels and Y_true has 2"):
         metrics.hierarchical_f1([[1, 0]], [[1, 0]], TREE)
+
+
+def h_loss_by_hand(true: np.ndarray, predicted: np.ndarray, costs: np.ndarray) -> float:
+    total = 0.0
+    for row, other in zip(closure(true), closure(predicted), strict=True):
+        for label in range(6):
+            above, clear = int(TREE.parent[label]), True
+            while above >= 0:
+                clear &= row[above] == other[above]
+                above = int(TREE.parent[above])
+            total += costs[label] * (row[label] != other[label] and clear)
+    return total / len(true)
+
+
+def test_the_h_loss_charges_wrong_labels_whose_ancestors_are_right() -> None:
+    true, predicted = (random_labels(80, 6, seed=s).toarray() for s in (3, 4))
+    costs = np.array([1.0, 2, 3, 4, 5, 6])
+    for given, values in (
+        ("uniform", np.ones(6)),
+        ("normalized", np.array([1 / 2, 1 / 4, 1 / 4, 1 / 4, 1 / 2, 1 / 2])),
+        (costs, costs),
+    ):
+        found = metrics.h_loss(true, predicted, TREE, costs=given)
+        assert found == pytest.approx(h_loss_by_hand(true, predicted, values))
+    with pytest.raises(DataError, match="for each of 6 labels"):
+        metrics.h_loss(true, predicted, TREE, costs=[1.0])

@@ -305,3 +305,11 @@ def test_a_lemma_refuses_what_cannot_be():
         eigenvalue_bound(10, 2, 0.6)
     with pytest.raises(ParameterError, match="'n' parameter of eigenvalue_bound"):
         eigenvalue_bound(0, 2, 0.5)
+
+
+def test_the_terms_are_sums_of_what_each_node_adds() -> None:
+    for bound in (regret_bound(TWO, 5000), sharper_regret_bound(TWO, 5000)):
+        assert set(bound.parts) == set(bound.terms)
+        for name, part in bound.parts.items():
+            assert part.shape == TWO.predicted.shape
+            assert part.sum() == pytest.approx(bound.terms[name], rel=1e-12)

@@ -67,6 +67,8 @@ def _model_info(path: Path) -> dict[str, Any]:
 def _data_info(dataset: "Dataset") -> dict[str, Any]:
     import numpy as np
 
+    from labelwood.trees.coding.label_sets import label_sets
+
     counts = np.bincount(dataset.Y.indices, minlength=dataset.n_labels)
     content: dict[str, Any] = {"data": dataset.description, "samples": len(dataset)}
     if dataset.X is None:
@@ -75,6 +77,8 @@ def _data_info(dataset: "Dataset") -> dict[str, Any]:
         content["features"], content["non-zeros"] = dataset.X.shape[1], int(dataset.X.nnz)
     content["labels"] = dataset.n_labels
     content["labels per sample"] = round(dataset.Y.nnz / max(len(dataset), 1), 3)
+    content["most labels of a sample"] = int(np.diff(dataset.Y.indptr).max(initial=0))
+    content["different label sets"] = int(label_sets(dataset.Y).counts.size)
     content["samples without labels"] = int(np.count_nonzero(np.diff(dataset.Y.indptr) == 0))
     content["labels with < 5 samples"] = int(np.count_nonzero(counts < 5))
     order = np.argsort(-counts, kind="stable")[:5]

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from labelwood.core.types import DoubleArray
+
 Terms: TypeAlias = Mapping[str, float]
 
 
@@ -24,6 +26,8 @@ class Bound:
     facts : mapping of str to float
         Other figures.
     remark : str
+    parts : mapping of str to arrays
+        What each part of the bounded thing, such as a node, adds to the terms.
 
     Examples
     --------
@@ -45,6 +49,7 @@ class Bound:
     source: str
     facts: Mapping[str, float] = field(default_factory=dict)
     remark: str = ""
+    parts: Mapping[str, DoubleArray] = field(default_factory=dict)
 
     @property
     def value(self) -> float:

@@ -4,7 +4,12 @@ from labelwood.core.propensity import Propensity, check_propensity
 from labelwood.metrics.brier import brier_score, propensity_brier
 from labelwood.metrics.evaluate import evaluate
 from labelwood.metrics.fitted_propensity import fit_propensity
-from labelwood.metrics.hierarchical import any_wrong_loss, closed_sets, hierarchical_f1
+from labelwood.metrics.hierarchical import (
+    any_wrong_loss,
+    closed_sets,
+    h_loss,
+    hierarchical_f1,
+)
 from labelwood.metrics.intervals import (
     Interval,
     PerSample,
@@ -63,6 +68,7 @@ __all__ = [
     "f1_score",
     "fit_propensity",
     "guaranteed_interval",
+    "h_loss",
     "hamming_loss",
     "hierarchical_f1",
     "hoeffding_interval",

@@ -33,7 +33,7 @@ def regret_bound(process: Process, t: int) -> Bound:
     - eigenvalues: the examples do not spread over all directions, P(A) e(t + 1)² exp(−λ²n/304);
     - examples: there are too few of them, P(A) exp(−n/5),
 
-    where n = (t − 1) P(A) / 2^(h + 1).
+    where n = (t − 1) P(A) / 2^(h + 1). `parts` has what each node adds to them (remark 2).
 
     Parameters
     ----------
@@ -67,17 +67,23 @@ def regret_bound(process: Process, t: int) -> Bound:
         "Cesa-Bianchi, Conconi & Gentile 2004, theorem 1",
         {"minimal t": minimal, "below 1 from t": _below_one_from(_stated_terms, process)},
         "t is below the minimal one, without which it holds as well" if t < minimal else "",
+        _stated_parts(process, t),
     )
 
 
 def _stated_terms(process: Process, t: int) -> Terms:
     """The three terms of theorem 1, as they are stated."""
+    return {name: float(part.sum()) for name, part in _stated_parts(process, t).items()}
+
+
+def _stated_parts(process: Process, t: int) -> dict[str, DoubleArray]:
+    """What each node adds to the terms of theorem 1: remark 2 discusses these."""
     p, gamma, lam = process.predicted, process.margin, process.eigenvalue
     n = (t - 1) * p / 2.0 ** (process.depth + 1)
     return {
-        "margins": float(p @ (2 * np.e * t * np.exp(-(gamma**2) * lam * n / 16))),
-        "eigenvalues": float(p @ (np.e * (t + 1.0) ** 2 * np.exp(-(lam**2) * n / 304))),
-        "examples": float(p @ np.exp(-n / 5)),
+        "margins": p * (2 * np.e * t * np.exp(-(gamma**2) * lam * n / 16)),
+        "eigenvalues": p * (np.e * (t + 1.0) ** 2 * np.exp(-(lam**2) * n / 304)),
+        "examples": p * np.exp(-n / 5),
     }
 
 
@@ -125,10 +131,16 @@ def sharper_regret_bound(process: Process, t: int) -> Bound:
         _DATA,
         "in place of Cesa-Bianchi, Conconi & Gentile 2004, theorem 1",
         {"below 1 from t": _below_one_from(_sharper_terms, process)},
+        parts=_sharper_parts(process, t),
     )
 
 
 def _sharper_terms(process: Process, t: int) -> Terms:
+    return {name: float(part.sum()) for name, part in _sharper_parts(process, t).items()}
+
+
+def _sharper_parts(process: Process, t: int) -> dict[str, DoubleArray]:
+    """What each node adds to the terms."""
     p, gamma, lam, mu = process.predicted, process.margin, process.eigenvalue, process.observed
     n = float(t - 1)
     with np.errstate(divide="ignore"):
@@ -139,8 +151,8 @@ def _sharper_terms(process: Process, t: int) -> Terms:
         "examples": _binomial_below(np.minimum(too_few, n), n, mu),
     }
     learned = sum(parts.values()) < 1
-    terms = {name: float(p @ np.where(learned, part, 0)) for name, part in parts.items()}
-    return {**terms, "unlearned nodes": float(p @ ~learned)}
+    of_nodes = {name: p * np.where(learned, part, 0) for name, part in parts.items()}
+    return {**of_nodes, "unlearned nodes": p * ~learned}
 
 
 def _mean_power(rate: DoubleArray, n: float, p: DoubleArray) -> DoubleArray:

@@ -10,7 +10,14 @@ from labelwood.studies.sbt._binary import error, read_splits
 from labelwood.trees.budgeted.arrays import FlatTrees, Node
 from labelwood.trees.budgeted.decisions import Samples, draw_folds
 from labelwood.trees.budgeted.estimator import BudgetedTreeClassifier
-from labelwood.trees.budgeted.pruning import LADDER, N_PARTS, choose, parts_of, settle
+from labelwood.trees.budgeted.pruning import (
+    LADDER,
+    N_PARTS,
+    choose,
+    parts_of,
+    settle,
+    settle_as_printed,
+)
 
 
 @pytest.mark.parametrize("n_folds", [2, 5])
@@ -154,3 +161,58 @@ def test_a_decision_stays_when_it_gains_what_its_choices_explain(by, margin, sta
     node.positive, node.negative = left, right
     settle([node, left, right], [samples], [min_gain])
     assert (node.n_leaves == 2) == stays
+
+
+def _chain(errors):
+    """A root with a decision, whose children have decisions, with the CV errors given."""
+
+    def node(depth, cv_error, leaf_errors):
+        rows = np.arange(4)
+        return Node(
+            0,
+            depth,
+            rows,
+            np.ones(4),
+            np.array([2.0, 2.0]),
+            np.full(2, leaf_errors),
+            decision=object(),
+            cv_error=cv_error,
+        )
+
+    root, left, right = (node(depth, e, e) for depth, e in zip((0, 1, 1), errors, strict=True))
+    for parent in (left, right):
+        leaves = [node(2, np.nan, 0.0) for _ in range(2)]
+        for leaf in leaves:
+            leaf.decision = None
+        parent.positive, parent.negative = leaves
+    root.positive, root.negative = left, right
+    below = [left.positive, left.negative, right.positive, right.negative]
+    return [root, left, right, *below]
+
+
+@pytest.mark.parametrize(
+    ("errors", "n_leaves"),
+    [
+        ((5.0, 3.0, 3.0), 2),  # 3 + 3 > 5: both children go, the root stays
+        ((5.0, 3.0, 2.0), 4),  # a tie stays
+        ((5.0, 1.0, 1.0), 4),
+        ((0.0, 0.5, 0.0), 2),  # even a root without errors keeps its decision
+    ],
+)
+def test_the_printed_rule_removes_both_children_when_their_errors_are_larger(errors, n_leaves):
+    nodes = _chain(errors)
+    settle_as_printed(nodes)
+    assert nodes[0].n_leaves == n_leaves
+
+
+def test_algorithm_2_as_printed_grows_without_folds_and_prunes_by_its_own_rule():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((200, 4)).astype(np.float32)
+    y = X[:, 0] > np.abs(X[:, 1])
+    settings = {"second_order": False, "min_samples_split": 2, "random_state": 0}
+    model = BudgetedTreeClassifier(2, n_folds=1, pruning="paper", **settings).fit(X, y)
+    assert model.weights_.shape[0] == 1  # one classifier a decision, no votes
+    assert np.isnan(model.min_gains_).all()
+    assert model.n_leaves_ >= 2  # the root stays
+    again = BudgetedTreeClassifier(2, n_folds=1, pruning="paper", n_jobs=2, **settings).fit(X, y)
+    assert again.weights_.tobytes() == model.weights_.tobytes()

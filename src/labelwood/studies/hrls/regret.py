@@ -41,8 +41,8 @@ def rows(part: str, options: Options) -> Iterator[Row]:
     measured = [t for t in wanted if t <= max(times)]
     early, late = [t for t in measured if t <= LATE], [t for t in measured if t > LATE]
     figures = {
-        **_measure(model, early, n_runs, n_fresh, options),
-        **_measure(model, late, N_LATE_RUNS, n_fresh, options),
+        **measure_regret(model, early, n_runs, n_fresh, options),
+        **measure_regret(model, late, N_LATE_RUNS, n_fresh, options),
     }
     for t in wanted:
         says = {
@@ -58,7 +58,7 @@ def _rounded_up(t: float) -> int:
     return -(-int(t) // unit) * unit
 
 
-def data_model(part: str) -> "TaxonomyModel":
+def data_model(part: str, margin: float = MARGIN) -> "TaxonomyModel":
     """Points of the plane; the vectors of the nodes stand at equal angles in a half-plane."""
     import numpy as np
 
@@ -66,7 +66,7 @@ def data_model(part: str) -> "TaxonomyModel":
 
     taxonomy = {"chain": chain(3), "star": star(7), "balanced": balanced(2, 2)}[part]
     angles = np.pi * np.arange(len(taxonomy)) / len(taxonomy)
-    return TaxonomyModel(taxonomy, np.column_stack([np.cos(angles), np.sin(angles)]), MARGIN)
+    return TaxonomyModel(taxonomy, np.column_stack([np.cos(angles), np.sin(angles)]), margin)
 
 
 def _bounds(process: "Process", t: int) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def _bounds(process: "Process", t: int) -> dict[str, Any]:
     return {name: getattr(bounds, function)(process, t) for name, function in _BOUNDS.items()}
 
 
-def _measure(
+def measure_regret(
     model: "TaxonomyModel", times: Sequence[int], n_runs: int, n_fresh: int, options: Options
 ) -> dict[int, Row]:
     """Regret, and how often the label set is not that of the reference, for each time."""

@@ -18,6 +18,7 @@ BUDGETS = (5, 20, 50)
 GROWN: dict[str, Any] = {"max_depth": 40, "min_samples_split": 2}  # to the end, as Algorithm 2 does
 LEARNERS: dict[str, dict[str, Any]] = {
     "SBT without pruning": {"prune": False},
+    "SBT pruned as printed": {"pruning": "paper"},
     "SBT pruned for any gain": {"min_gain": 0.0},
     "SBT pruned strictly": {"min_gain": 1.0},
     "SBT": {},
@@ -61,6 +62,7 @@ STUDY = Study(
         error_note(options),
         f"C = {C:g}, {', '.join(f'{name}={value}' for name, value in GROWN.items())}: trees are "
         "grown to the end; budget: features of a decision; features: those of the whole tree.",
+        "as printed: both children of a node go when their CV errors add up to more than its own; "
         "for any gain: decisions stay where they leave fewer held-out errors; strictly: where "
         "these are fewer by one standard error; SBT: as strictly as its trial on halves says.",
     ),

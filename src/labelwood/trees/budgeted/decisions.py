@@ -39,6 +39,7 @@ class Growth(NamedTuple):
     max_depth: int
     min_samples_split: int
     prune: bool
+    pruning: str
     min_gain: float
     second_order: bool
     tol: float
@@ -165,7 +166,11 @@ def _linear_splits(
     places: list[OpenNode], growth: Growth, n_jobs: int | None, description: str
 ) -> tuple[list[Split], Effort]:
     """Each place's linear decision, with scores by the problem of all folds and by each alone."""
-    work = [(place, fold) for place in places for fold in (_ALL, *place.folds)]
+    work = [
+        (place, fold)
+        for place in places
+        for fold in ((_ALL, *place.folds) if place.samples.n_folds > 1 else (_ALL,))
+    ]
     results = parallel(
         lambda one: _solve(*one, growth),
         work,
@@ -177,7 +182,9 @@ def _linear_splits(
     for (place, fold), (decision, scores, cost) in zip(work, results, strict=True):
         effort = effort.and_of(cost)
         if fold == _ALL:  # which comes first
-            splits.append(Split(decision, scores, np.empty(scores.size)))
+            # With one fold nothing is held out: what is judged is what was learned from.
+            held_out = np.empty(scores.size) if place.samples.n_folds > 1 else scores.copy()
+            splits.append(Split(decision, scores, held_out))
         else:
             splits[-1].held_out[place.samples.folds[place.rows] == fold] = scores
     return splits, effort
@@ -189,7 +196,7 @@ def _solve(place: OpenNode, fold: int, growth: Growth) -> _Solved:
     folds = samples.folds[rows]
     seen = rows if fold == _ALL else rows[folds != fold]
     costs = growth.C * samples.weights[seen]
-    if fold == _ALL:
+    if fold == _ALL and samples.n_folds > 1:
         costs = np.where(folds == np.arange(samples.n_folds)[:, None], 0.0, costs)
     solved = solve_budgeted(
         samples.X,

@@ -12,7 +12,15 @@ from sklearn.utils.validation import check_is_fitted
 from labelwood.core.caller import user_stacklevel
 from labelwood.core.columns import equal_columns
 from labelwood.core.contract import FittedAttributes
-from labelwood.core.params import N_JOBS, RANDOM_STATE, Boolean, Constraints, Integer, Real
+from labelwood.core.params import (
+    N_JOBS,
+    RANDOM_STATE,
+    Boolean,
+    Constraints,
+    Integer,
+    OneOf,
+    Real,
+)
 from labelwood.core.random import RandomState
 from labelwood.core.records import record_of, set_record
 from labelwood.core.settings import settings_of
@@ -65,9 +73,13 @@ class BudgetedTreeClassifier(BudgetedEstimator):
     min_samples_split : int
         Samples that a node must have to be split.
     n_folds : int
-        Folds of the cross-validation, and so classifiers in a decision.
+        Folds of the cross-validation, and so classifiers in a decision. With 1 nothing is held
+        out, as in Algorithm 2 of Liu & Tsang 2017; errors are then those of training.
     prune : bool
         Whether decisions that hardly lower held-out errors are removed.
+    pruning : {"gain", "paper"}
+        Which: those that do not gain enough, by `min_gain`; or as Liu & Tsang 2017, §5.2, has it,
+        both children of a node whose CV errors add up to more than that of the node.
     min_gain : float or None
         Standard errors by which they have to; with 0 one error fewer will do. None tries 0, ¼, ½,
         1, 2 and 4 for each tree on halves of the samples: training takes two to three times as
@@ -110,7 +122,7 @@ class BudgetedTreeClassifier(BudgetedEstimator):
         For each node the weight of its samples for which the leaves below predict another class:
         leaves to which their own fold's classifiers send them, and those of `cv_errors_`.
     min_gains_, trial_errors_ : arrays of shape (n_trees,)
-        How strictly each tree was pruned, −∞ for not at all; and the share of the samples, by
+        How strictly each tree was pruned, −∞ for not at all and NaN for ``pruning="paper"``; and the share of the samples, by
         weight, that it gets wrong if it is grown from the other half of them and pruned so
         (NaN where `min_gain` was given).
     slopes_ : array
@@ -145,8 +157,9 @@ class BudgetedTreeClassifier(BudgetedEstimator):
         "scale": Boolean(),
         "max_depth": Integer(low=0),
         "min_samples_split": Integer(low=2),
-        "n_folds": Integer(low=2),
+        "n_folds": Integer(low=1),
         "prune": Boolean(),
+        "pruning": OneOf("gain", "paper"),
         "min_gain": (Real(low=0, high=1e9), None),
         "second_order": Boolean(),
         "tol": Real(low=1e-6, below=1),
@@ -206,6 +219,7 @@ class BudgetedTreeClassifier(BudgetedEstimator):
         min_samples_split: int = 10,
         n_folds: int = 5,
         prune: bool = True,
+        pruning: str = "gain",
         min_gain: float | None = None,
         second_order: bool = True,
         tol: float = 1e-3,
@@ -223,6 +237,7 @@ class BudgetedTreeClassifier(BudgetedEstimator):
         self.min_samples_split = min_samples_split
         self.n_folds = n_folds
         self.prune = prune
+        self.pruning = pruning
         self.min_gain = min_gain
         self.second_order = second_order
         self.tol = tol

@@ -33,6 +33,7 @@ from labelwood.trees.budgeted.pruning import (
     cut,
     parts_of,
     settle,
+    settle_as_printed,
     wrong_by_strictness,
 )
 
@@ -51,7 +52,10 @@ def grow_trees(
         trees = [samples.of_class(codes, classes[k], balance) for k in block]
         strictness, tried = _strictness(trees, growth, n_jobs)
         nodes, cost = _grow(trees, growth, n_jobs)
-        settle(nodes, trees, [one.min_gain for one in strictness])
+        if growth.prune and growth.pruning == "paper":
+            settle_as_printed(nodes)
+        else:
+            settle(nodes, trees, [one.min_gain for one in strictness])
         cut(nodes)
         parts.append(flatten(nodes[: len(trees)], trees))
         pruned += strictness
@@ -63,6 +67,8 @@ def _strictness(
     trees: list[Samples], growth: Growth, n_jobs: int | None
 ) -> tuple[list[Strictness], Effort]:
     """How strictly each tree is pruned: as was asked, or by trial."""
+    if growth.prune and growth.pruning == "paper":
+        return [Strictness(np.nan, np.nan)] * len(trees), Effort()
     if not growth.prune or not np.isnan(growth.min_gain):
         min_gain = growth.min_gain if growth.prune else -np.inf
         return [Strictness(min_gain, np.nan)] * len(trees), Effort()

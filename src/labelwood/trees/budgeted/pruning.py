@@ -52,6 +52,29 @@ def _settle(samples: Samples, node: Node, min_gain: float) -> None:
         node.subtree_errors, node.n_leaves = below, n_leaves
 
 
+def settle_as_printed(nodes: Sequence[Node]) -> None:
+    """The rule of Liu & Tsang 2017, §5.2, to the letter, in place of `settle`.
+
+    Both children of a node go, with all below them, when the sum of their CV errors is larger
+    than that of the node; ties stay, and the root stays. The CV error of a child that is a leaf
+    is the weight of its wrong samples.
+    """
+    for node in reversed(nodes):
+        node.subtree_errors, node.n_leaves = node.leaf_errors, 1
+        if node.decision is None or node.positive is None or node.negative is None:
+            continue
+        children = (node.positive, node.negative)
+        if sum(map(_cv_error, children)) > _cv_error(node):
+            for child in children:
+                child.subtree_errors, child.n_leaves = child.leaf_errors, 1
+        node.subtree_errors = node.positive.subtree_errors + node.negative.subtree_errors
+        node.n_leaves = node.positive.n_leaves + node.negative.n_leaves
+
+
+def _cv_error(node: Node) -> float:
+    return float(node.leaf_errors[0]) if np.isnan(node.cv_error) else node.cv_error
+
+
 def _gains(alone: DoubleArray, below: DoubleArray, least: DoubleArray) -> bool:
     """Whether errors fall, and by one of the counts by more than chance explains.
 

@@ -5,12 +5,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
 
 from labelwood.core.contract import FittedAttributes
 from labelwood.core.convergence import convergence_report
 from labelwood.core.estimator import LabelEstimator
 from labelwood.core.labels import labels_with_samples
-from labelwood.core.params import N_JOBS, RANDOM_STATE, Boolean, Constraints, Integer, Real
+from labelwood.core.params import (
+    N_JOBS,
+    RANDOM_STATE,
+    Boolean,
+    Constraints,
+    Integer,
+    OneOf,
+    Real,
+)
 from labelwood.core.records import record_of, set_record
 from labelwood.core.sparse import csr_arrays
 from labelwood.core.types import CSR, FloatArray, IndexArray, PointerArray
@@ -24,7 +33,8 @@ if TYPE_CHECKING:
 class CodingTreeClassifier(LabelEstimator):
     """Base of the trees whose leaves are the label sets seen in training.
 
-    Every inner node is a linear classifier (L2-SVM) trained on the samples of the label sets below
+    Every inner node is a linear classifier (L2-SVM, or with `budget` a budget-aware classifier,
+    as Liu & Tsang 2017 has it) trained on the samples of the label sets below
     it. `predict` follows the signs of the decisions to one leaf and gives its label set. The
     probability of a leaf is the product of 1/(1 + exp(−`sharpness` · decision)) along its path,
     and the score of a label is the sum over the `beam` likeliest leaves that have it. A subclass
@@ -34,6 +44,9 @@ class CodingTreeClassifier(LabelEstimator):
     ----------
     C : float
         Inverse regularization strength of the decisions, as in LinearSVC.
+    budget : int, "auto" or None
+        Features that a decision may read. Then nodes can be read by people (`export_text`) and
+        models are small; None sets no limit, and "auto" takes 2√d for d features that occur.
     balance : float
         From 0, where an error costs the same on both sides of a node, to 1, where both sides have
         the same total cost. Without it the smaller child is hardly ever predicted.
@@ -56,7 +69,8 @@ class CodingTreeClassifier(LabelEstimator):
     max_iter : int
         Limit of iterations over the samples of a node.
     prune_below : float
-        Weights of at most this size are dropped: smaller and faster models.
+        Weights of at most this size are dropped: smaller and faster models. Decisions under a
+        `budget` keep all of theirs.
     calibrate : bool
         Train a second time, on four fifths of the samples, and learn from the rest how often
         a score is right: `predict_proba` and `predict_topk(…, proba=True)` give probabilities.
@@ -88,6 +102,7 @@ class CodingTreeClassifier(LabelEstimator):
 
     _constraints: ClassVar[Constraints] = {
         "C": Real(above=0),
+        "budget": (Integer(low=1), OneOf("auto"), None),
         "balance": Real(low=0, high=1),
         "min_count": Integer(low=1),
         "beam": Integer(low=1),
@@ -131,6 +146,7 @@ class CodingTreeClassifier(LabelEstimator):
         self,
         *,
         C: float = 1.0,
+        budget: int | str | None = None,
         balance: float = 0.5,
         min_count: int = 1,
         beam: int = 10,
@@ -146,6 +162,7 @@ class CodingTreeClassifier(LabelEstimator):
         n_jobs: int | None = None,
     ) -> None:
         self.C = C
+        self.budget = budget
         self.balance = balance
         self.min_count = min_count
         self.beam = beam
@@ -166,10 +183,13 @@ class CodingTreeClassifier(LabelEstimator):
 
     def fit(self, X: object, y: object) -> Self:
         """Build the tree from the label sets and learn its decisions from the rows of `X`."""
+        from labelwood.trees.coding.budgeted_decisions import resolved_budget
         from labelwood.trees.coding.growth import Settings, grow_tree
         from labelwood.trees.coding.label_sets import entropy, label_sets, merge_rare
 
         matrix, Y = self._begin_fit(X, y)
+        n_used = np.unique(matrix.indices).size
+        budget = resolved_budget(self.budget, matrix.shape[1], n_used, type(self).__name__)
         labels_with_samples(Y)
         if self.calibrate:
             self._calibrate(matrix, Y)
@@ -181,6 +201,7 @@ class CodingTreeClassifier(LabelEstimator):
             float(self.tol),
             int(self.max_iter),
             float(self.prune_below),
+            budget,
         )
         grown = grow_tree(
             self._scaled(matrix),
@@ -212,6 +233,23 @@ class CodingTreeClassifier(LabelEstimator):
         tree = self._tree()
         leaves = tree.leaves(matrix, self.normalize, self.n_jobs)
         return tree.label_sets(leaves, self.classes_.size)
+
+    def export_text(
+        self,
+        feature_names: object = None,
+        *,
+        max_features: int = 5,
+        max_depth: int | None = None,
+    ) -> str:
+        """The tree as indented text, with the `max_features` largest terms of each decision.
+
+        Nodes at `max_depth` are shown as the number of label sets below them.
+        """
+        from labelwood.trees import readable
+        from labelwood.trees.coding.export import CodingReader
+
+        check_is_fitted(self)
+        return readable.text(CodingReader(self, feature_names, max_features, max_depth))
 
     def mean_decisions(self, X: object) -> float:
         """How many decisions lead a sample of `X` to its leaf, on average.

@@ -15,6 +15,7 @@ from labelwood.linear.l2svm import row_norms
 from labelwood.trees.coding._decision_kernels import solve_decision
 from labelwood.trees.coding._shape_kernels import node_depths, node_ends, preorder
 from labelwood.trees.coding.arrays import CodingTree
+from labelwood.trees.coding.budgeted_decisions import budgeted_decision
 from labelwood.trees.coding.label_sets import LabelSets
 
 
@@ -31,7 +32,11 @@ class Code(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """Parameters of the estimators; `bias` is the value of the constant feature, 0 for none."""
+    """Parameters of the estimators.
+
+    `bias` is the value of the constant feature, 0 for none, and `budget` the number of features
+    that a decision may read, 0 for no limit.
+    """
 
     C: float
     balance: float
@@ -39,6 +44,7 @@ class Settings(NamedTuple):
     tol: float
     max_iter: int
     prune_below: float
+    budget: int = 0
 
 
 class Decision(NamedTuple):
@@ -66,8 +72,9 @@ class Grown(NamedTuple):
 
 
 class _Problem(NamedTuple):
-    """The training rows; `features` are the columns that X was made of."""
+    """The training rows; `features` are the columns that X was made of, which `matrix` has all."""
 
+    matrix: CSR
     X: CSRArrays
     features: IndexArray
     norms: FloatArray
@@ -94,7 +101,7 @@ def grow_tree(
     position[set_of[leaves]] = np.arange(found.counts.size)
     samples = np.argsort(position[found.of_sample], kind="stable").astype(np.uint32)
     arrays, features = compact_columns(X, commonest_first=True)
-    problem = _Problem(arrays, features, row_norms(arrays, settings.bias), settings)
+    problem = _Problem(X, arrays, features, row_norms(arrays, settings.bias), settings)
     inner = np.flatnonzero(~leaves)
     spans = np.stack([starts[inner], starts[right[inner]], ends[inner]], axis=1)
     decisions = _train(problem, samples, spans, random_state, n_jobs)
@@ -178,13 +185,22 @@ def train_decision(
 ) -> Decision:
     """An L2-SVM that separates the first `n_positive` of `rows` from the others.
 
-    `workspace` must hold zeros, and does so again at the end.
+    With a budget it reads no more features than that. `workspace` must hold zeros, and does so
+    again at the end.
     """
     settings = problem.settings
-    signs = np.ones(rows.size, dtype=np.float32)
-    signs[n_positive:] = -1
     shares = np.array([n_positive, rows.size - n_positive]) / rows.size
     costs = settings.C * (0.5 / shares) ** settings.balance
+    if settings.budget:
+        both = (float(costs[0]), float(costs[1]))
+        fit_intercept, limit = settings.bias > 0, settings.max_iter
+        return Decision(
+            *budgeted_decision(
+                problem.matrix, rows, n_positive, both, settings.budget, fit_intercept, limit
+            )
+        )
+    signs = np.ones(rows.size, dtype=np.float32)
+    signs[n_positive:] = -1
     ridge = np.where(signs > 0, 0.5 / costs[0], 0.5 / costs[1]).astype(np.float32)
     features, weights, intercept, n_iter, solved = solve_decision(
         problem.X,

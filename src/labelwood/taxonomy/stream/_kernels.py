@@ -1,0 +1,139 @@
+"""Predict, then learn, sample by sample: least squares of all nodes in the primal."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelwood.core.kernel import kernel
+from labelwood.core.sparse import CSRArrays
+from labelwood.core.types import DoubleArray, IndexArray, PointerArray
+
+
+class State(NamedTuple):
+    """Weights of each node, its inverse (a matrix, or its diagonal), and its counts.
+
+    With A = I + Σ xxᵀ over a node's examples, `inverses[i]` is A⁻¹, or `diagonals[i]` the diagonal
+    of A; the one that is not used has no rows.
+    """
+
+    weights: DoubleArray
+    inverses: DoubleArray
+    diagonals: DoubleArray
+    n_seen: NDArray[np.int64]
+    n_positive: NDArray[np.int64]
+
+
+@kernel
+def predict_then_learn(
+    X: CSRArrays,
+    Y_indptr: PointerArray,
+    Y_indices: IndexArray,
+    parent: NDArray[np.int32],
+    order: NDArray[np.int32],
+    state: State,
+    decay: float,
+    predicted: NDArray[np.bool_],
+) -> None:
+    """Each row is predicted by the nodes as they are, and then learned from.
+
+    `order` has every parent before its children. Row i of `predicted` gets the label set.
+    """
+    n_nodes = parent.size
+    is_true = np.zeros(n_nodes, dtype=np.bool_)
+    full = state.inverses.shape[0] > 0
+    solved = np.zeros(state.inverses.shape[1])
+    for row in range(X.indptr.size - 1):
+        start, end = X.indptr[row], X.indptr[row + 1]
+        indices, values = X.indices[start:end], X.data[start:end]
+        for at in range(Y_indptr[row], Y_indptr[row + 1]):
+            is_true[Y_indices[at]] = True
+        for k in range(n_nodes):
+            node = order[k]
+            above = parent[node]
+            may_be = above < 0 or predicted[row, above]
+            learns = above < 0 or is_true[above]
+            if not may_be and not learns:
+                continue
+            weights = state.weights[node]
+            margin = 0.0
+            for j in range(indices.size):
+                margin += weights[indices[j]] * values[j]
+            # A label that was never positive is not predicted, whatever rounding says.
+            predicted[row, node] = may_be and margin > 0 and state.n_positive[node] > 0
+            if learns and indices.size > 0:
+                sign = 1.0 if is_true[node] else -1.0
+                state.n_seen[node] += 1
+                state.n_positive[node] += is_true[node]
+                residual = sign - margin
+                if full:
+                    _learn_full(
+                        state.inverses[node], indices, values, residual, decay, weights, solved
+                    )
+                else:
+                    _learn_diagonal(
+                        state.diagonals[node], indices, values, residual, decay, weights
+                    )
+        for at in range(Y_indptr[row], Y_indptr[row + 1]):
+            is_true[Y_indices[at]] = False
+
+
+@kernel
+def _learn_full(
+    inverse: DoubleArray,
+    indices: IndexArray,
+    values: "np.ndarray[tuple[int], np.dtype[np.float32]]",
+    residual: float,
+    decay: float,
+    weights: DoubleArray,
+    solved: DoubleArray,
+) -> None:
+    """Sherman–Morrison: with z = A⁻¹x, A⁻¹ loses zzᵀ/(λ + xᵀz) and w gains z (v − wᵀx)/(λ + xᵀz).
+
+    The rest is divided by λ, so that examples of long ago count λ^age.
+    """
+    d = solved.size
+    solved[:] = 0
+    for j in range(indices.size):
+        # A⁻¹ is symmetric, so its rows, which are contiguous, are read in place of columns.
+        value, one = values[j], inverse[indices[j]]
+        for i in range(d):
+            solved[i] += value * one[i]
+    r = decay
+    for j in range(indices.size):
+        r += values[j] * solved[indices[j]]
+    step = residual / r
+    for i in range(d):
+        weights[i] += step * solved[i]
+        factor = solved[i] / r
+        if factor != 0 or decay != 1:  # without decay nothing else of row i changes
+            # Both halves are written from one value: rounding that differs between them would
+            # grow by 1/λ with every example.
+            for j in range(i + 1):
+                value64 = (inverse[i, j] - factor * solved[j]) / decay
+                inverse[i, j] = value64
+                inverse[j, i] = value64
+
+
+@kernel
+def _learn_diagonal(
+    diagonal: DoubleArray,
+    indices: IndexArray,
+    values: "np.ndarray[tuple[int], np.dtype[np.float32]]",
+    residual: float,
+    decay: float,
+    weights: DoubleArray,
+) -> None:
+    """The same with the diagonal of A alone, at a cost that follows the non-zeros of the row.
+
+    Only the diagonal's entries of this row decay: the others are not looked at.
+    """
+    r = 1.0
+    for j in range(indices.size):
+        feature = indices[j]
+        r += values[j] * values[j] / diagonal[feature]
+    step = residual / r
+    for j in range(indices.size):
+        feature = indices[j]
+        weights[feature] += step * values[j] / diagonal[feature]
+        diagonal[feature] = max(decay * diagonal[feature], 1.0) + values[j] * values[j]
