@@ -25,14 +25,20 @@ def rows(part: str, options: Options) -> Iterator[Row]:
     n_runs, n_fresh, times = _QUICK if options.quick else (N_RUNS, N_FRESH, TIMES)
     for margin in (0.0, MARGIN):
         found = measure_regret(data_model(part, margin), times, n_runs, n_fresh, options)
-        late = [t for t in times if t >= min(FROM, times[-2]) and found[t]["regret"] > 0]
+        regret = {t: _regret(found[t]) for t in times}
+        late = [t for t in times if t >= min(FROM, times[-2]) and regret[t] > 0]
         slope = None
         if len(late) > 1:
-            regrets = [found[t]["regret"] for t in late]
+            regrets = [regret[t] for t in late]
             slope = float(np.polyfit(np.log(late), np.log(regrets), 1)[0])
         for t in times:
             row: Row = {"taxonomy": part, "margin": margin, "t": t, **found[t]}
             yield {**row, "slope": slope if t == times[-1] else None}
+
+
+def _regret(row: Row) -> float:
+    value = row["regret"]
+    return value if isinstance(value, float) else 0.0
 
 
 def draw(figure: Any, rows: Sequence[Row]) -> None:
@@ -43,7 +49,7 @@ def draw(figure: Any, rows: Sequence[Row]) -> None:
     for axes, title in zip(panels, titles, strict=True):
         for margin in (0.0, MARGIN):
             own = [row for row in rows if row["taxonomy"] == title and row["margin"] == margin]
-            points = [(row["t"], row["regret"]) for row in own if row["regret"] > 0]
+            points = [(row["t"], _regret(row)) for row in own if _regret(row) > 0]
             if points:
                 axes.plot(*zip(*points, strict=True), "o-", markersize=3, label=f"margin {margin}")
         axes.set(title=title, xlabel="t", xscale="log", yscale="log")

@@ -13,7 +13,7 @@ from labelwood.studies._result import Row
 from labelwood.studies._study import Options, Study
 
 if TYPE_CHECKING:
-    from labelwood.data.dataset import Dataset
+    from labelwood.core.types import CSR
     from labelwood.data.taxonomy import Taxonomy
 
 SETS = ("hmc/imclef07a", "hmc/cellcycle_FUN", "hmc/enron_corr", "rcv1-15k-hier")
@@ -24,22 +24,23 @@ def rows(part: str, options: Options) -> Iterator[Row]:
     """Both inverses where the full one is affordable, with and without forgetting."""
     from labelwood.taxonomy.stream.stream import _FULL
 
-    data, tree = _read(part, options)
-    labels = [[str(label) for label in data.Y[[i]].indices] for i in range(len(data))]
-    inverses = ("full", "diagonal") if data.X.shape[1] <= _FULL else ("diagonal",)
+    X, labels, tree = _read(part, options)
+    inverses = ("full", "diagonal") if X.shape[1] <= _FULL else ("diagonal",)
     for inverse in inverses:
         for decay in DECAYS:
             yield {
                 "data": part,
                 "inverse": inverse,
                 "decay": decay,
-                **_run(data, tree, labels, inverse, decay),
+                **_run(X, tree, labels, inverse, decay),
             }
 
 
-def _read(part: str, options: Options) -> tuple["Dataset", "Taxonomy"]:
+def _read(part: str, options: Options) -> tuple["CSR", list[list[str]], "Taxonomy"]:
+    """Documents in a random order, the names of their labels, and the taxonomy."""
     import numpy as np
 
+    from labelwood.core.sparse import as_csr
     from labelwood.data.load import load_dataset
     from labelwood.data.taxonomy import Taxonomy
 
@@ -49,32 +50,32 @@ def _read(part: str, options: Options) -> tuple["Dataset", "Taxonomy"]:
     if options.quick:
         data = data.select(range(min(QUICK_SAMPLES, len(data))))
     tree = Taxonomy.from_file(options.file(f"{part}/hierarchy.txt"), columns="parent child")
-    return data, tree.align([str(label) for label in range(data.n_labels)], unknown="root")
+    labels = [[str(label) for label in data.Y[[i]].indices] for i in range(len(data))]
+    names = [str(label) for label in range(data.n_labels)]
+    return as_csr(data.X), labels, tree.align(names, unknown="root")
 
 
-def _run(
-    data: "Dataset", tree: "Taxonomy", labels: list[list[str]], inverse: str, decay: float
-) -> Row:
+def _run(X: "CSR", tree: "Taxonomy", labels: list[list[str]], inverse: str, decay: float) -> Row:
     from labelwood.taxonomy.stream import TaxonomyStream
 
-    n_features = data.X.shape[1]
+    n_features, n = X.shape[1], X.shape[0]
     warm = TaxonomyStream(n_features, tree, inverse=inverse, decay=decay)
-    warm.predict_then_learn(data.X[:2], labels[:2])  # so that kernels are compiled
+    warm.predict_then_learn(X[:2], labels[:2])  # so that kernels are compiled
     stream = TaxonomyStream(n_features, tree, inverse=inverse, decay=decay)
     start = time.process_time()
-    for row in range(len(data)):
-        stream.predict_then_learn(data.X[row : row + 1], labels[row : row + 1])
+    for row in range(n):
+        stream.predict_then_learn(X[row : row + 1], labels[row : row + 1])
     one_by_one = time.process_time() - start
     whole = TaxonomyStream(n_features, tree, inverse=inverse, decay=decay)
     start = time.process_time()
-    whole.predict_then_learn(data.X, labels)
+    whole.predict_then_learn(X, labels)
     at_once = time.process_time() - start
     return {
-        "documents": len(data),
+        "documents": n,
         "prequential": 100 * stream.prequential_error,
         "last 1,000": 100 * stream.recent_error,
-        "a second": len(data) / one_by_one,
-        "in batches": len(data) / at_once,
+        "a second": n / one_by_one,
+        "in batches": n / at_once,
     }
 
 

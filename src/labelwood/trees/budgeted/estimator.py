@@ -122,8 +122,9 @@ class BudgetedTreeClassifier(BudgetedEstimator):
         For each node the weight of its samples for which the leaves below predict another class:
         leaves to which their own fold's classifiers send them, and those of `cv_errors_`.
     min_gains_, trial_errors_ : arrays of shape (n_trees,)
-        How strictly each tree was pruned, −∞ for not at all and NaN for ``pruning="paper"``; and the share of the samples, by
-        weight, that it gets wrong if it is grown from the other half of them and pruned so
+        How strictly each tree was pruned, −∞ for not at all and NaN for ``pruning="paper"``; and
+        the share of the samples, by weight, that it gets wrong if it is grown from the other half
+        of them and pruned so
         (NaN where `min_gain` was given).
     slopes_ : array
         For each leaf, the logit of its class at distance 1 from the last decision.

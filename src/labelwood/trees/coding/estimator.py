@@ -183,8 +183,7 @@ class CodingTreeClassifier(LabelEstimator):
 
     def fit(self, X: object, y: object) -> Self:
         """Build the tree from the label sets and learn its decisions from the rows of `X`."""
-        from labelwood.trees.coding.budgeted_decisions import resolved_budget
-        from labelwood.trees.coding.growth import Settings, grow_tree
+        from labelwood.trees.coding.growth import Settings, grow_tree, resolved_budget
         from labelwood.trees.coding.label_sets import entropy, label_sets, merge_rare
 
         matrix, Y = self._begin_fit(X, y)
