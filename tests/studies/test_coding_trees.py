@@ -13,7 +13,7 @@ from labelwood import (
 )
 from labelwood.studies.coding_trees import _sets_as_labels
 
-LEARNERS = ["one-vs-rest", "label powerset", "FastXML", "PT", "AT"]
+LEARNERS = ["one-vs-rest", "label powerset", "FastXML", "PT", "AT", "PT, budget", "AT, budget"]
 
 
 @pytest.fixture(scope="module")
@@ -111,4 +111,4 @@ def test_the_plot_names_the_learners_and_what_was_published(result):
 @pytest.mark.shared
 def test_it_runs_on_the_real_data(shared_data):
     result = studies.run("coding-trees", data=shared_data, only=("corel5k", "cal500"), quick=True)
-    assert len(result.rows) == 10 + 7
+    assert len(result.rows) == 14 + 11
