@@ -49,8 +49,10 @@ def test_probabilities_are_passed_on_and_survive_saving(tagger, tmp_path):
     labelwood.save(sure, tmp_path / "model")
     loaded = labelwood.load(tmp_path / "model").predict_topk(TEXTS, 2, proba=True)
     np.testing.assert_array_equal(loaded.scores, top.scores)
+    plain = Tagger(OneVsRestSVM(), TextVectorizer(min_df=1), threshold=None).fit(TEXTS, LABELS)
+    assert not plain.has_probabilities
     with pytest.raises(DataError, match="was fitted without calibrate=True"):
-        tagger.predict_topk(TEXTS, 2, proba=True)
+        plain.predict_topk(TEXTS, 2, proba=True)
 
 
 def test_the_same_data_have_the_same_hash_and_other_data_another(tagger):
@@ -221,7 +223,7 @@ def test_arrays_of_texts_are_lists_of_texts(tagger):
 
 
 def test_what_is_no_data_set_is_not_learned_from():
-    with pytest.raises(DataError, match=r"fit takes a Dataset. Got list; Dataset.from_lists"):
+    with pytest.raises(DataError, match=r"Labels are missing\. Got list alone; give texts and lab"):
         Tagger(OneVsRestSVM()).fit(TEXTS)
 
 

@@ -32,8 +32,8 @@ def train(documents, name, *settings):
 
 
 def test_the_command_line_prints_the_probabilities_of_python(documents):
-    model = train(documents, "calibrated", "--set", "calibrate=true")
-    arguments = ["predict", str(model), str(documents), "-k", "2", "--proba"]
+    model = train(documents, "calibrated")
+    arguments = ["predict", str(model), str(documents), "-k", "2"]
     lines = CliRunner().invoke(app, arguments).stdout.splitlines()
     printed = [json.loads(line)["labels"] for line in lines]
     top = labelwood.load(model).predict_topk(TEXTS * 6, 2, proba=True)
@@ -46,12 +46,38 @@ def test_the_command_line_prints_the_probabilities_of_python(documents):
 def test_a_model_without_calibration_gets_one_line_that_says_what_to_do(
     documents, monkeypatch, capsys
 ):
-    model = train(documents, "plain")
+    model = train(documents, "plain", "--threshold", "none")
     monkeypatch.setattr(sys, "argv", ["labelwood", "predict", str(model), "absent.txt", "--proba"])
     with pytest.raises(SystemExit, match="2"):
         main_module.main()
     printed = capsys.readouterr()
     assert printed.err.splitlines()[-1] == (
-        f"labelwood: error: {model} gives no probabilities; train with --set calibrate=true"
+        f"labelwood: error: {model} gives no probabilities; train it without --threshold none"
     )
     assert printed.out == ""
+
+
+def labels_of(documents, model, *options):
+    result = CliRunner().invoke(app, ["predict", str(model), str(documents), *options])
+    assert result.exit_code == 0, result.output
+    return [json.loads(line)["labels"] for line in result.stdout.splitlines()]
+
+
+def test_by_default_it_prints_the_labels_that_python_predicts(documents):
+    model = train(documents, "default")
+    printed = labels_of(documents, model)
+    tagger = labelwood.load(model)
+    assert [sorted(one["label"] for one in row) for row in printed] == tagger.predict(TEXTS * 6)
+    assert all(one["probability"] >= tagger.threshold_ for row in printed for one in row)
+    assert labels_of(documents, model, "--threshold", "100%") == [[]] * 24
+    best = labels_of(documents, model, "--threshold", "1", "--at-least-one")
+    assert [[one["label"] for one in row] for row in best] == tagger.predict_topk(
+        TEXTS * 6, 1
+    ).names()
+    assert all("score" in one for row in labels_of(documents, model, "--scores") for one in row)
+
+
+def test_a_threshold_that_is_no_probability_gets_one_line(documents):
+    result = CliRunner().invoke(app, ["predict", "absent", "absent.txt", "--threshold", "3"])
+    assert result.exit_code == 2
+    assert "'3' is no share; give a number between 0 and 1" in result.stderr

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from labelwood.core.calibration import MIN_SAMPLES
 from labelwood.core.params import parse_parameter
 from labelwood.errors import LabelwoodWarning, ParameterError
 
@@ -54,6 +55,39 @@ def make_learners(learner: str, settings: Sequence[str], *, seed: int, jobs: int
             short = next(key for key, value in LEARNERS.items() if value == (knowing[0].__name__,))
             raise ParameterError(f"{name!r} is a parameter of {short}; add --learner {short}")
     return {kind.__name__: _make(kind, own, defaults) for kind in kinds}
+
+
+def make_compared(
+    settings: Sequence[str], dataset: "Dataset", *, seed: int, jobs: int
+) -> tuple[Any, ...]:
+    """Learners for `auto` with a taxonomy: the flat ones and, last, the one along the taxonomy.
+
+    With fewer samples than can be held out there is nothing to compare, and it is that one alone.
+    Label sets without their ancestors are closed, which the learner along the taxonomy needs.
+    """
+    labelwood = importlib.import_module("labelwood")
+    (name,) = LEARNERS["hierarchicalrls"]
+    flat = [getattr(labelwood, one) for one in LEARNERS["auto"]]
+    names = [setting.partition("=")[0] for setting in settings]
+    to_flat = [
+        setting
+        for setting, one in zip(settings, names, strict=True)
+        if any(one in kind._constraints for kind in flat)
+    ]
+    along_kind = getattr(labelwood, name)
+    to_along = [
+        setting
+        for setting, one in zip(settings, names, strict=True)
+        if setting not in to_flat or one in along_kind._constraints
+    ]
+    (along,) = make_learners("hierarchicalrls", to_along, seed=seed, jobs=jobs).values()
+    if len(dataset) < MIN_SAMPLES:
+        return (along,)
+    forest = dataset.label_taxonomy
+    if forest is not None and not forest.is_closed(dataset.Y) and "close_labels" not in names:
+        along.set_params(close_labels=True)
+        _warn("Labels come without their ancestors in the taxonomy, which are added.")
+    return (*make_learners("auto", to_flat, seed=seed, jobs=jobs).values(), along)
 
 
 def give_taxonomy(learner: Any, dataset: "Dataset") -> "Dataset":

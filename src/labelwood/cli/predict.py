@@ -10,12 +10,35 @@ from labelwood.cli.answers import Answers, answer_format
 from labelwood.cli.source import Source, check_output, with_source
 from labelwood.errors import ModelError
 
+if TYPE_CHECKING:
+    from labelwood.core.topk import TopK
+    from labelwood.data.dataset import Dataset
+    from labelwood.tagger import Tagger
+
+_BEST = 5  # labels of a sample, where nothing else is asked for and there is no threshold
+
 
 @with_source
 def predict(
     model: options.ModelPath,
     source: Source,
-    k: Annotated[int, typer.Option("-k", min=1, help="Number of labels for each sample.")] = 5,
+    k: Annotated[
+        int | None,
+        typer.Option("-k", min=1, help="The best K labels of each sample; by default the likely."),
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P",
+            parser=options.share,
+            help="Labels of at least this probability (0.3 or 30%), in place of the threshold "
+            "that was chosen in training.",
+        ),
+    ] = None,
+    at_least_one: Annotated[
+        bool,
+        typer.Option("--at-least-one", help="The best label where none is likely enough."),
+    ] = False,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -32,15 +55,18 @@ def predict(
         typer.Option("--long", help="In tables a row for each label, and not for each sample."),
     ] = False,
     proba: Annotated[
-        bool,
+        bool | None,
         typer.Option(
-            "--proba", help="Probabilities in place of scores (train with --set calibrate=true)."
+            "--proba/--scores", help="Probabilities (where the model has them), or plain scores."
         ),
-    ] = False,
+    ] = None,
     jobs: options.Jobs = -1,
     quiet: options.Quiet = False,
 ) -> None:
-    """Print the best labels of each sample, in the order of the samples.
+    """Print the labels of each sample, best first, in the order of the samples.
+
+    These are the labels whose probability reaches the threshold that was chosen in training; -k,
+    --threshold and --at-least-one ask for others. A model without probabilities gives its best 5.
 
     Plain text is tagged line by line; CSV, JSONL and all other formats sample by sample.
     """
@@ -48,13 +74,30 @@ def predict(
     chosen = answer_format(output, output_format, long=long)
     with options.remarks(quiet):
         tagger = options.read_tagger(model, jobs)
-        if proba and not hasattr(tagger.estimator_, "calibration_scores_"):
-            raise ModelError(f"{model} gives no probabilities; train with --set calibrate=true")
+        if (proba or threshold is not None) and not tagger.has_probabilities:
+            raise ModelError(f"{model} gives no probabilities; train it without --threshold none")
         dataset = source.read(ignore_labels=True)
-        what = "probability" if proba else "score"
+        what = "probability" if tagger.has_probabilities and proba is not False else "score"
         answers = Answers((), None if dataset.texts is None else (), (), (), what)
         if len(dataset):  # an empty batch has an empty answer
-            top = tagger.predict_topk(dataset, k, proba=proba)
+            top, what = _labels(tagger, dataset, k, threshold, at_least_one, proba)
             effects = tagger.rule_effects(dataset) if len(tagger.rules) else None
             answers = Answers.from_topk(dataset, top, what, effects)
     answers.write(output, chosen, long=long)
+
+
+def _labels(
+    tagger: "Tagger",
+    dataset: "Dataset",
+    k: int | None,
+    threshold: float | None,
+    at_least_one: bool,
+    proba: bool | None,
+) -> "tuple[TopK, str]":
+    """The labels of each sample, and whether they have probabilities or scores."""
+    with_proba = tagger.has_probabilities if proba is None else proba
+    if with_proba and (k is None or threshold is not None):
+        top = tagger.predict_tags(dataset, threshold=threshold, k=k, at_least_one=at_least_one)
+        return top, "probability"
+    top = tagger.predict_topk(dataset, k or _BEST, proba=with_proba)
+    return top, "probability" if with_proba else "score"

@@ -4,7 +4,7 @@ import functools
 import inspect
 import re
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,7 +34,12 @@ class Source:
         Path | None, typer.Option(help="File with the feature names, one a line.")
     ] = None
     taxonomy: Annotated[
-        Path | None, typer.Option(help="File with child and parent label on each line.")
+        str | None,
+        typer.Option(
+            metavar="prefix|path:/|FILE",
+            help="Labels are codes of which one begins with its parent, or paths, or FILE has a "
+            "child and its parent on each line.",
+        ),
     ] = None
     parent_first: Annotated[
         bool, typer.Option("--parent-first", help="The lines of --taxonomy are parent and child.")
@@ -86,21 +91,32 @@ class Source:
         """Load the data set, without its labels where only the samples are wanted."""
         from labelwood.data.load import load_dataset
         from labelwood.data.taxonomy import Taxonomy
+        from labelwood.data.taxonomy.codes import is_in_names, taxonomy_of_names
 
         given = {key: value for key, value in asdict(self).items() if value is not None}
         first, parents = given.pop("parent_first"), given.pop("multiple_parents")
-        if self.taxonomy is not None:
+        in_names = self.taxonomy is not None and is_in_names(self.taxonomy)
+        if in_names:
+            del given["taxonomy"]
+        elif self.taxonomy is not None:
             given["taxonomy"] = Taxonomy.from_file(
                 self.taxonomy,
                 columns="parent child" if first else "child parent",
                 **{"parents" if parents in ("any", "all") else "multiple_parents": parents},
             )
-        return load_dataset(given.pop("data"), ignore_labels=ignore_labels or None, **given)
+        dataset = load_dataset(given.pop("data"), ignore_labels=ignore_labels or None, **given)
+        if not in_names:
+            return dataset
+        names = dataset.label_names or [str(label) for label in range(dataset.n_labels)]
+        return replace(dataset, taxonomy=taxonomy_of_names(names, str(self.taxonomy)))
 
     @property
     def files(self) -> tuple[Path, ...]:
         """All files that are read."""
-        given = (*self.data, self.label_names, self.feature_names, self.taxonomy)
+        from labelwood.data.taxonomy.codes import is_in_names
+
+        taxonomy = None if self.taxonomy is None or is_in_names(self.taxonomy) else self.taxonomy
+        given = (*self.data, self.label_names, self.feature_names, taxonomy)
         return tuple(Path(one) for one in given if one is not None)
 
 

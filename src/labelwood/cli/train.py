@@ -30,7 +30,7 @@ def train(
         str,
         typer.Option(
             help=f"One of {', '.join(LEARNERS)}; auto chooses by trial on held-out samples, "
-            "and hierarchicalrls if there is a --taxonomy."
+            "with a --taxonomy between flat learners and hierarchicalrls."
         ),
     ] = "auto",
     settings: Annotated[
@@ -41,6 +41,14 @@ def train(
             help="A parameter of the learner, or text.NAME=VALUE of the vectorizer; repeatable.",
         ),
     ] = None,
+    threshold: Annotated[
+        str,
+        typer.Option(
+            metavar="auto|none|P",
+            help="Probability from which on predict gives a label: chosen on held-out samples, "
+            "given (0.3 or 30%), or none, which saves a second training and has no probabilities.",
+        ),
+    ] = "auto",
     unlabeled: Annotated[
         Path | None,
         typer.Option(help="File of unlabelled points, whose labels --learner graph predicts."),
@@ -61,6 +69,7 @@ def train(
     from labelwood.store.directory import check_replaceable
 
     check_replaceable(output)
+    least = _threshold(threshold)
     if unlabeled is not None or self_train:
         from labelwood.cli.unlabeled import train_with_unlabeled
 
@@ -69,19 +78,26 @@ def train(
         )
         return
     along_taxonomy = learner == "auto" and source.taxonomy is not None
-    name = "hierarchicalrls" if along_taxonomy else learner
     limits = _Limits(objective, time_limit, memory_limit)
-    limits.check(name)
+    limits.check(learner)
     with options.remarks(quiet, reading=json), options.announced(not (json or quiet)):
-        estimators, vectorizer = _estimators(name, settings or [], seed=seed, jobs=jobs)
+        estimators, vectorizer = _estimators(
+            None if along_taxonomy else learner, settings or [], seed=seed, jobs=jobs
+        )
         start = time.perf_counter()
         dataset = source.read()
         read = time.perf_counter() - start
         if not (json or quiet):
             typer.echo(repr(dataset))
-            if along_taxonomy:
+        if along_taxonomy:
+            from labelwood.cli.learners import make_compared
+
+            own = [one for one in settings or [] if not one.startswith("text.")]
+            estimators = make_compared(own, dataset, seed=seed, jobs=jobs)
+            if len(estimators) == 1 and not (json or quiet):
                 typer.echo(f"learner: {type(estimators[0]).__name__}, for there is a taxonomy")
-        trained = _train(dataset, estimators, vectorizer, output, read, limits)
+        params = {"threshold": least, **limits.parameters()}
+        trained = _train(dataset, estimators, vectorizer, params, output, read)
     if json:
         options.print_json(trained.summary(output))
     elif not quiet:
@@ -136,33 +152,49 @@ class _Trained:
             "parts": {part: round(seconds, 3) for part, seconds in self.parts.items()},
             "samples": self.samples,
             "labels": int(self.tagger.label_names_.size),
+            "threshold": self.tagger.threshold_,
             **({} if choice is None else {"choice": choice.to_dict()}),
         }
 
     def report(self, output: Path) -> str:
         """The same for people."""
         size = f"{self.bytes / 2**20:.1f} MB in {output}"
+        lines = [f"{self.learner} trained in {self.seconds:.1f} s; {size}"]
+        if self.tagger.threshold_ is not None:
+            lines.append(f"labels are predicted from a probability of {self.tagger.threshold_:.2f}")
         times = ", ".join(f"{part} {seconds:.1f} s" for part, seconds in self.parts.items())
-        return f"{self.learner} trained in {self.seconds:.1f} s; {size}\ntime: {times}"
+        return "\n".join([*lines, f"time: {times}"])
 
 
 def _estimators(
-    learner: str, settings: list[str], *, seed: int, jobs: int
+    learner: str | None, settings: list[str], *, seed: int, jobs: int
 ) -> tuple[tuple[Any, ...], Any]:
-    """The estimator that is named, or both that `auto` chooses from, and the vectorizer."""
+    """The estimator that is named, or both that `auto` chooses from, and the vectorizer.
+
+    None are those that the data will tell.
+    """
     from labelwood.cli.learners import make_learners, make_vectorizer
 
-    learners = make_learners(learner, settings, seed=seed, jobs=jobs)
-    return tuple(learners.values()), make_vectorizer(settings, seed=seed, jobs=jobs)
+    vectorizer = make_vectorizer(settings, seed=seed, jobs=jobs)
+    if learner is None:
+        return (), vectorizer
+    return tuple(make_learners(learner, settings, seed=seed, jobs=jobs).values()), vectorizer
+
+
+def _threshold(text: str) -> str | float | None:
+    """The parameter `threshold` of a Tagger."""
+    if text == "auto":
+        return text
+    return None if text == "none" else options.share(text)
 
 
 def _train(
     dataset: "Dataset",
     estimators: tuple[Any, ...],
     vectorizer: Any,
+    params: dict[str, Any],
     output: Path,
     read: float,
-    limits: _Limits,
 ) -> _Trained:
     """Train on `dataset`, which took `read` seconds to read, and save the model."""
     from labelwood.cli.learners import give_taxonomy
@@ -174,7 +206,7 @@ def _train(
     for one in estimators:
         dataset = give_taxonomy(one, dataset)
     chosen = estimators[0] if len(estimators) == 1 else estimators
-    tagger = Tagger(chosen, vectorizer, **limits.parameters())
+    tagger = Tagger(chosen, vectorizer, **params)
     stopwatch = options.Stopwatch()
     tagger.fit(dataset)
     seconds = stopwatch.seconds

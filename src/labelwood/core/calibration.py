@@ -6,7 +6,7 @@ Flournoy 2017): a step function would call labels of different scores equally su
 """
 
 import warnings
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,31 +17,84 @@ from labelwood.core.random import seed_sequence
 from labelwood.core.types import CSR, AnyArray, DoubleArray, FloatArray
 from labelwood.errors import DataError, LabelwoodWarning
 
-_MIN_SAMPLES = 10
-_RANKED = 50  # labels of a sample whose scores and outcomes are looked at
+MIN_SAMPLES = 10
+RANKED = 50  # labels of a sample whose scores and outcomes are looked at
+_IN_TURNS = 1000  # samples up to which all are held out once; a fifth of them would be too few
 _TRACE = 1e-6
 """Least distance of a probability from 0 and 1, and weight of what keeps the scores' order."""
 
 
+class HeldOut(NamedTuple):
+    """Scores of held-out samples, whether each was that of a right label, and all right labels.
+
+    `n_true` also counts the labels that were not among the best of their sample.
+    """
+
+    scores: FloatArray
+    hits: NDArray[np.bool_]
+    n_true: int
+
+
 def held_out_scores(
-    model: Any, X: CSR, Y: CSR, random_state: object
-) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """Train `model` on four fifths of the samples; how it scores the others, and what was right."""
+    model: Any, X: CSR, Y: CSR, random_state: object, sample_weight: DoubleArray | None = None
+) -> HeldOut:
+    """Train `model` on four fifths of the samples; how it scores the others, and what was right.
+
+    Few samples are held out in turns, so that each of them has a say.
+    """
     n = X.shape[0]
-    if n < _MIN_SAMPLES:
+    if n < MIN_SAMPLES:
         raise DataError(
-            f"Calibration takes at least {_MIN_SAMPLES} samples. Got n_samples = {n}; "
+            f"Calibration takes at least {MIN_SAMPLES} samples. Got n_samples = {n}; "
             "use calibrate=False."
         )
     order = np.random.default_rng(seed_sequence(random_state)).permutation(n)
-    held_out, others = np.sort(order[: n // 5]), np.sort(order[n // 5 :])
-    with warnings.catch_warnings():  # the real fit warns
-        warnings.simplefilter("ignore", LabelwoodWarning)
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(X[others], Y[others])
-    top = model.predict_topk(X[held_out], _RANKED)
-    scored = top.labels >= 0
-    return top.scores[scored], top.hits(Y[held_out])[scored]
+    folds = np.array_split(order, 5)[: 5 if n <= _IN_TURNS else 1]
+    parts = []
+    for fold in folds:
+        held_out = np.sort(fold)
+        others = np.setdiff1d(order, fold)
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight[others]}
+        with warnings.catch_warnings():  # the real fit warns
+            warnings.simplefilter("ignore", LabelwoodWarning)
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(X[others], Y[others], **weights)
+            top = model.predict_topk(X[held_out], RANKED)
+        scored = top.labels >= 0
+        truth = Y[held_out]
+        parts.append(HeldOut(top.scores[scored], top.hits(truth)[scored], int(truth.nnz)))
+    scores, hits, n_true = zip(*parts, strict=True)
+    return HeldOut(np.concatenate(scores), np.concatenate(hits), sum(n_true))
+
+
+def best_threshold(probabilities: AnyArray, hits: AnyArray, n_true: int) -> float:
+    """The probability from which on labels are to be predicted for the largest micro-F1.
+
+    Of the thresholds between two probabilities that occur, the one with the largest
+    2 · right / (predicted + true); of several that are as good, the highest.
+
+    Parameters
+    ----------
+    probabilities, hits : arrays of shape (n,)
+        Probabilities of (sample, label) pairs, and whether each label was right.
+    n_true : int
+        All right labels, those without a probability included.
+
+    Examples
+    --------
+    >>> best_threshold([0.9, 0.6, 0.4, 0.1], [True, True, False, False], 3)
+    0.5
+    """
+    order = np.argsort(-np.asarray(probabilities, dtype=np.float64), kind="stable")
+    falling = np.asarray(probabilities, dtype=np.float64)[order]
+    if falling.size == 0 or not np.any(hits):
+        return 0.5  # nothing was right: no threshold is better than another
+    right = np.cumsum(np.asarray(hits)[order])
+    f1 = 2 * right / (np.arange(1, falling.size + 1) + n_true)
+    below = np.append(falling[1:], 0.0)
+    f1[falling == below] = -1  # pairs of equal probability cannot be divided
+    best = int(np.argmax(f1))
+    return float((falling[best] + below[best]) / 2)
 
 
 def fit_calibration(scores: AnyArray, hits: AnyArray) -> tuple[DoubleArray, DoubleArray]:
@@ -110,3 +163,9 @@ def check_calibration(knot_scores: object, knot_probabilities: object) -> None:
         or not np.all((probabilities > 0) & (probabilities < 1))
     ):
         raise DataError("the knots of the calibration do not rise from 0 to 1")
+
+
+def check_threshold(value: object) -> None:
+    """Refuse what is no probability (after loading)."""
+    if not isinstance(value, float) or not 0 <= value <= 1:
+        raise DataError("the threshold of predicted labels must be a probability")

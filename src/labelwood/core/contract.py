@@ -18,7 +18,7 @@ from labelwood.errors import DataError
 FittedAttributes: TypeAlias = Mapping[str, type | tuple[type, tuple[str | int | None, ...]]]
 """Attribute → its type, or dtype and shape of its array."""
 
-_FITTING_METHODS = ("fit", "fit_transform", "partial_fit", "add_labels")
+_FITTING_METHODS = ("fit", "fit_transform", "partial_fit", "add_labels", "update")
 
 
 class FittedEstimator(BaseEstimator, ABC):

@@ -11,7 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from labelwood.core.calibration import (
     apply_calibration,
+    best_threshold,
     check_calibration,
+    check_threshold,
     fit_calibration,
     held_out_scores,
 )
@@ -20,6 +22,7 @@ from labelwood.core.contract import (
     check_features,
     check_fitted_attributes,
 )
+from labelwood.core.frames import is_frame
 from labelwood.core.labels import encode_labels, indicator, is_label_lists, lists_to_indicator
 from labelwood.core.params import Integer, check_parameter, check_parameters
 from labelwood.core.sparse import entry_rows, unit_rows
@@ -29,6 +32,7 @@ from labelwood.errors import DataError
 
 _FEW_LABELS, _BEST_LABELS = 500, 20  # of which predict_proba gives all, or else the best
 _CALIBRATION = ("calibration_scores_", "calibration_probabilities_")
+_THRESHOLD = "f1_threshold_"
 
 
 def _calibrates(estimator: object) -> bool:
@@ -57,11 +61,12 @@ class LabelEstimator(ClassifierMixin, FittedEstimator):
     n_features_in_: int
     calibration_scores_: DoubleArray
     calibration_probabilities_: DoubleArray
+    f1_threshold_: float
 
     def _begin_fit(self, X: object, y: object) -> tuple[CSR, CSR]:
         """Check parameters and data; set the attributes that describe them."""
         check_parameters(self, self._constraints)
-        for name in _CALIBRATION:
+        for name in (*_CALIBRATION, _THRESHOLD):
             self.__dict__.pop(name, None)  # of an earlier fit
         if y is None:
             raise DataError(
@@ -143,11 +148,19 @@ class LabelEstimator(ClassifierMixin, FittedEstimator):
         probabilities[entry_rows(scores), scores.indices] = self._probabilities(scores.data)
         return probabilities / probabilities.sum(axis=1, keepdims=True)
 
-    def _calibrate(self, X: CSR, Y: CSR, **params: object) -> None:
-        """Learn how often a score is right, from samples that a second fit has not seen."""
+    def _calibrate(
+        self, X: CSR, Y: CSR, sample_weight: DoubleArray | None = None, **params: object
+    ) -> None:
+        """Learn how often a score is right, from samples that a second fit has not seen.
+
+        The same samples tell from which probability on labels are best predicted (micro-F1).
+        """
         model = clone(self).set_params(calibrate=False, **params)
-        outcomes = held_out_scores(model, X, Y, getattr(model, "random_state", None))
-        self.calibration_scores_, self.calibration_probabilities_ = fit_calibration(*outcomes)
+        held_out = held_out_scores(model, X, Y, getattr(model, "random_state", None), sample_weight)
+        knots = fit_calibration(held_out.scores, held_out.hits)
+        self.calibration_scores_, self.calibration_probabilities_ = knots
+        probabilities = self._probabilities(held_out.scores)
+        self.f1_threshold_ = best_threshold(probabilities, held_out.hits, held_out.n_true)
 
     def _check_calibrated(self) -> None:
         if not all(name in vars(self) for name in _CALIBRATION):
@@ -175,6 +188,8 @@ class LabelEstimator(ClassifierMixin, FittedEstimator):
         """Share of the samples whose predicted labels are all right and complete."""
         if is_label_lists(y):
             y = lists_to_indicator(y, self.classes_.tolist())  # type: ignore[arg-type]
+        elif is_frame(y) and self.multilabel_:
+            y = encode_labels(y).Y
         return float(super().score(X, y))
 
     def _check_new_columns(self, Y: object, labels: Sequence[object], n: int) -> CSR:
@@ -228,6 +243,7 @@ class LabelEstimator(ClassifierMixin, FittedEstimator):
         super()._check_fitted()
         if any(name in vars(self) for name in _CALIBRATION):
             check_calibration(*(getattr(self, name, None) for name in _CALIBRATION))
+        check_threshold(vars(self).get(_THRESHOLD, 0.5))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

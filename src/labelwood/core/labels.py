@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelwood.core.caller import user_stacklevel
+from labelwood.core.frames import frame_matrix, frame_names, is_frame
 from labelwood.core.names import CONTROL_REFUSED, has_control, shown
 from labelwood.core.sparse import checked_csr, make_csr
 from labelwood.core.types import CSR, AnyArray, IndexArray
@@ -26,6 +27,8 @@ def encode_labels(y: object) -> EncodedLabels:
     """Read labels of any accepted form.
 
     - a sparse matrix or a two-dimensional array of zeros and ones: classes are 0…L−1;
+    - a table with a column of zeros and ones for each label, as `pandas.get_dummies` makes it:
+      classes are the names of the columns;
     - a list of lists (tuples, sets) of names or numbers, or a Series or array of objects that
       holds them: classes are the sorted names;
     - a one-dimensional sequence: exactly one class for each sample, as in scikit-learn.
@@ -39,6 +42,8 @@ def encode_labels(y: object) -> EncodedLabels:
     if sp.issparse(y):
         Y = indicator(y)
         return EncodedLabels(Y, np.arange(Y.shape[1]), True)
+    if is_frame(y) and len(frame_names(y)) > 1:
+        return EncodedLabels(indicator(frame_matrix(y)), np.asarray(frame_names(y)), True)
     y = plain_lists(y)
     if is_label_lists(y):
         lists = [list(labels) for labels in y]  # type: ignore[attr-defined]

@@ -1,6 +1,7 @@
 """How good predictions are, and how sure that is."""
 
 from labelwood.core.propensity import Propensity, check_propensity
+from labelwood.metrics import scorers
 from labelwood.metrics.brier import brier_score, propensity_brier
 from labelwood.metrics.evaluate import evaluate
 from labelwood.metrics.fitted_propensity import fit_propensity
@@ -84,5 +85,6 @@ __all__ = [
     "psrecall_at_k",
     "ranked_hits",
     "recall_at_k",
+    "scorers",
     "subset_loss",
 ]

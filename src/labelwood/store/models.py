@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from labelwood.errors import ModelError
@@ -35,6 +36,7 @@ def save(model: BaseEstimator, path: str | Path) -> None:
     parameters, names and a manifest) and `arrays-<hash>.safetensors`. A `random_state` that is not
     a number is not stored.
     """
+    _refuse_pipeline(model)
     check_is_fitted(model)
     encoder = Encoder()
     content = encoder.encode(model, type(model).__name__)
@@ -52,6 +54,16 @@ def save(model: BaseEstimator, path: str | Path) -> None:
             "model": content,
         }
         replace_description(directory, description)
+
+
+def _refuse_pipeline(model: BaseEstimator) -> None:
+    """Tell the owner of a scikit-learn pipeline what can be saved in its place."""
+    if isinstance(model, Pipeline):
+        last = type(model[-1]).__name__
+        raise ModelError(
+            f"A Pipeline cannot be saved, as its steps need not be labelwood's: save its {last} "
+            f"(pipeline[-1]), or fit Tagger({last}(), TextVectorizer()), which is saved whole."
+        )
 
 
 def load(path: str | Path) -> Any:

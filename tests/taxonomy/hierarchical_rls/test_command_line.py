@@ -119,3 +119,49 @@ def test_the_command_line_wants_a_taxonomy_that_knows_the_labels(tmp_path):
     ]
     with pytest.raises(LabelwoodWarning, match="2 of 2 labels are not in the taxonomy"):
         CliRunner().invoke(app, train, catch_exceptions=False)
+
+
+CODES = [("oil prices", "C1"), ("oil and gas", "C15"), ("gas sales", "C151"), ("war", "G")]
+
+
+@pytest.mark.parametrize(
+    ("form", "rename"),
+    [("prefix", {}), ("path:/", {"C15": "C1/C15", "C151": "C1/C15/C151"})],
+)
+def test_a_taxonomy_in_the_names_of_labels_takes_one_flag(tmp_path, form, rename):
+    lines = [{"text": text, "labels": [rename.get(one, one)]} for text, one in CODES * 10]
+    documents = tmp_path / "docs.jsonl"
+    documents.write_text("".join(json.dumps(one) + "\n" for one in lines))
+    model = tmp_path / "model"
+    with pytest.warns(LabelwoodWarning, match="without their ancestors in the taxonomy"):
+        printed = run("train", documents, "-o", model, "--taxonomy", form)
+    assert "<- selected: best micro-F1 on held-out samples" in printed
+    tagger = labelwood.load(model)
+    figures = {row["learner"]: row["micro-F1"] for row in tagger.comparison_}
+    assert set(figures) == {"HierarchicalRLSClassifier", "OneVsRestSVM"}
+    assert figures[type(tagger.estimator_).__name__] == max(figures.values())
+    leaf = rename.get("C151", "C151")
+    assert leaf in tagger.predict(["gas sales"])[0]
+    assert tagger.label_counts_.tolist() == [30, 20, 10, 10]
+
+
+def test_learners_along_a_taxonomy_have_probabilities_and_closed_label_sets(tmp_path):
+    taxonomy = Taxonomy.from_edges([("C1", "C15"), ("C15", "C151")], ["C1", "C15", "C151", "G"])
+    above = {"C1": [], "C15": ["C1"], "C151": ["C1", "C15"], "G": []}
+    learner = labelwood.HierarchicalRLSClassifier(taxonomy=taxonomy)
+    texts, labels = [one for one, _ in CODES] * 10, [[one, *above[one]] for _, one in CODES] * 10
+    tagger = labelwood.Tagger(learner).fit(texts, labels)
+    P = tagger.predict_proba(texts).toarray()
+    assert ((P > 0) & (P < 1)).all()
+    for threshold in (0.1, tagger.threshold_, 0.8):
+        sets = tagger.predict(texts, threshold=threshold)
+        assert all(set(above[one]) <= set(row) for row in sets for one in row)
+    labelwood.save(tagger, tmp_path / "model")
+    assert labelwood.load(tmp_path / "model").predict(texts) == tagger.predict(texts)
+
+
+def test_labels_that_are_no_codes_are_refused(tmp_path):
+    (tmp_path / "docs.jsonl").write_text('{"text": "a", "labels": ["x", "y"]}\n')
+    for form, message in (("prefix", "No label begins with"), ("path:/", "No label has '/'")):
+        with pytest.raises(DataError, match=message):
+            run("train", tmp_path / "docs.jsonl", "-o", tmp_path / "m", "--taxonomy", form)

@@ -35,6 +35,7 @@ from labelwood.data.text.blocks import (
 )
 from labelwood.data.text.documents import segments
 from labelwood.data.text.fitting import fit_blocks
+from labelwood.data.text.output import as_output, check_output
 from labelwood.data.text.transforming import locate_terms, transform_rows
 from labelwood.data.text.vocabulary import Terms, check_terms, index_blocks, terms_of_strings
 from labelwood.data.text.weighting import as_matrix
@@ -219,7 +220,7 @@ class TextVectorizer(TransformerMixin, FittedEstimator, auto_wrap_output_keys=No
         self.fit_transform(texts, y)
         return self
 
-    def fit_transform(self, texts: Iterable[Any], y: object = None) -> CSR:
+    def fit_transform(self, texts: Iterable[Any], y: object = None) -> Any:
         """Learn the vocabulary and its weights, and turn the same texts into vectors."""
         check_parameters(self, self._constraints)
         if self.min_chars > self.max_chars:
@@ -236,14 +237,24 @@ class TextVectorizer(TransformerMixin, FittedEstimator, auto_wrap_output_keys=No
         self.features_, self.trials_ = features, trials
         self.terms_, self.term_ptr_, self.block_ptr_ = fitted.terms
         self.idf_ = fitted.idf
-        return self._matrix(rows)
+        return self._output(self._matrix(rows), texts)
 
-    def transform(self, texts: Iterable[Any]) -> CSR:
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Give vectors as a pandas table of sparse columns ("pandas"), or as CSR ("default")."""
+        check_output(transform)
+        self._table = transform == "pandas" if transform else vars(self).get("_table", False)
+        return self
+
+    def _output(self, matrix: CSR, texts: object) -> Any:
+        wanted = vars(self).get("_table", False)
+        return as_output(matrix, self.get_feature_names_out(), texts) if wanted else matrix
+
+    def transform(self, texts: Iterable[Any]) -> Any:
         """The vectors of `texts`; what is not in the vocabulary is left out."""
         if "idf_" not in vars(self):  # quicker than to ask scikit-learn
             check_is_fitted(self)
         fields = field_weights(self.fields)
-        return self._matrix(
+        matrix = self._matrix(
             transform_rows(
                 segments(texts, tuple(fields), self.decode_error),
                 self._blocks(),
@@ -254,6 +265,7 @@ class TextVectorizer(TransformerMixin, FittedEstimator, auto_wrap_output_keys=No
                 n_jobs=self.n_jobs,
             )
         )
+        return self._output(matrix, texts)
 
     def get_feature_names_out(self, input_features: object = None) -> AnyArray:
         """What the columns are called: the words, or as `describe_features` has it.

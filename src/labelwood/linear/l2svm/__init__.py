@@ -8,11 +8,12 @@ from labelwood.linear.l2svm._block_kernels import (
     solve_block,
 )
 from labelwood.linear.l2svm._kernels import solve
-from labelwood.linear.l2svm.solver import row_norms
+from labelwood.linear.l2svm.solver import l2svm, row_norms
 
 __all__ = [
     "add_row_lanes",
     "dot_lanes",
+    "l2svm",
     "rebuild_weights",
     "row_norms",
     "scan_block",

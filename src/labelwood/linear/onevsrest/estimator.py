@@ -24,8 +24,13 @@ from labelwood.core.params import (
 )
 from labelwood.core.propensity import Propensity
 from labelwood.core.topk import TopK
-from labelwood.core.types import CSR, DoubleArray, FloatArray, IndexArray
+from labelwood.core.types import CSR, AnyArray, DoubleArray, FloatArray, IndexArray
 from labelwood.linear.onevsrest.postings import Postings
+from labelwood.linear.onevsrest.sample_weights import (
+    check_weights,
+    class_factors,
+    train_weighted,
+)
 from labelwood.linear.onevsrest.working_sets import Block, Settings, label_costs, train_labels
 from labelwood.linear.tuning import tune_C
 
@@ -56,6 +61,11 @@ class OneVsRestSVM(LabelEstimator):
         Probability p_l that a true label was recorded. With it an error on a positive sample
         of label l costs C/p_l, so that rare labels, which are missing most often, weigh more.
         "estimate" computes it from the training labels, as `metrics.propensity` does.
+    class_weight : None, "balanced" or dict
+        Factors of C by label. "balanced" gives the positive and the negative samples of each label
+        the same sum of costs; a dict multiplies the cost of the positive samples of the labels
+        that it names. After a fit on one class for each sample: weights of the classes, as in
+        LinearSVC.
     tol : float
         Largest difference of projected gradients at which a block of labels is solved.
     fit_intercept : bool
@@ -123,6 +133,7 @@ class OneVsRestSVM(LabelEstimator):
     _constraints: ClassVar[Constraints] = {
         "C": (Real(above=0), OneOf("auto"), Instance("ndarray")),
         "propensity": (OneOf("estimate"), Instance("ndarray", "Propensity"), None),
+        "class_weight": (OneOf("balanced"), Instance("dict"), None),
         "tol": Real(above=0),
         "fit_intercept": Boolean(),
         "intercept_scaling": Real(above=0),
@@ -159,6 +170,7 @@ class OneVsRestSVM(LabelEstimator):
         *,
         C: float | str | DoubleArray = _DEFAULT_C,
         propensity: str | DoubleArray | Propensity | None = None,
+        class_weight: str | dict[Any, float] | None = None,
         tol: float = 0.1,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
@@ -175,6 +187,7 @@ class OneVsRestSVM(LabelEstimator):
     ) -> None:
         self.C = C
         self.propensity = propensity
+        self.class_weight = class_weight
         self.tol = tol
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
@@ -199,13 +212,21 @@ class OneVsRestSVM(LabelEstimator):
         """Largest number of passes over a working set."""
         return int(self.n_passes_.max(initial=0))
 
-    def fit(self, X: object, y: object) -> Self:
-        """Train one classifier for each label on the rows of `X`."""
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+        """Train one classifier for each label on the rows of `X`.
+
+        A sample of weight 2 counts as two, one of weight 0 not at all. With weights each label is
+        trained on all samples, which takes longer than working sets do where labels are many.
+        """
         matrix, Y = self._begin_fit(X, y)
+        weights = check_weights(sample_weight, Y.shape[0])
+        if weights is not None and not np.all(weights > 0):
+            kept = np.flatnonzero(weights > 0)
+            matrix, Y, weights = matrix[kept], Y[kept], weights[kept]
         self._choose_C(matrix, Y)
         if self.calibrate:
-            self._calibrate(matrix, Y, C=self.C_)
-        blocks = self._train(matrix, Y, labels_with_samples(Y))
+            self._calibrate(matrix, Y, weights, C=self.C_)
+        blocks = self._train(matrix, Y, labels_with_samples(Y), weights)
         self._reset()
         self._merge_blocks(blocks)
         return self
@@ -243,22 +264,30 @@ class OneVsRestSVM(LabelEstimator):
         matrix = self._check_X(X)
         check_parameters(self, self._constraints)
         Y_new = self._check_new_columns(Y, labels, matrix.shape[0])
-        blocks = self._train(matrix, Y_new, labels_with_samples(Y_new))
+        names = np.asarray(labels)
+        blocks = self._train(matrix, Y_new, labels_with_samples(Y_new), names=names)
         columns = self._place_labels(labels)
         self._drop_labels(columns)
         self._merge_blocks([block._replace(labels=columns[block.labels]) for block in blocks])
         return self
 
-    def _train(self, matrix: CSR, Y: CSR, labels: IndexArray) -> list[Block]:
-        return train_labels(
-            self._scaled(matrix),
-            Y,
-            labels,
-            *label_costs(self._used_C(), self.propensity, Y),
-            Settings.of(self),
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-        )
+    def _train(
+        self,
+        matrix: CSR,
+        Y: CSR,
+        labels: IndexArray,
+        weights: DoubleArray | None = None,
+        names: AnyArray | None = None,
+    ) -> list[Block]:
+        positive, negative = label_costs(self._used_C(), self.propensity, Y)
+        classes = self.classes_ if names is None else names
+        factors = class_factors(self.class_weight, Y, classes, self.multilabel_)
+        positive, negative = positive * factors[0], negative * factors[1]
+        problem = (self._scaled(matrix), Y, labels, positive, negative, Settings.of(self))
+        options: dict[str, Any] = {"random_state": self.random_state, "n_jobs": self.n_jobs}
+        if weights is None:
+            return train_labels(*problem, **options)
+        return train_weighted(*problem, sample_weight=weights, **options)
 
     def _reset(self) -> None:
         """Fitted attributes of a model without any trained label."""

@@ -1,0 +1,206 @@
+"""Texts and labels in columns: of a table, or as lists, Series and arrays of their own."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from labelwood.core.frames import frame_column, frame_matrix, frame_names, is_frame, is_missing
+from labelwood.core.labels import indicator, lists_to_indicator
+from labelwood.core.names import shown
+from labelwood.data.dataset import Dataset, check_texts
+from labelwood.data.readers.label_cells import split_cells
+from labelwood.errors import DataError
+
+
+def frame_dataset(
+    frame: object,
+    *,
+    text: str | Sequence[str],
+    labels: str | Sequence[str] | None = None,
+    ids: str | None = None,
+    label_separator: str | None = None,
+) -> Dataset:
+    """A data set from the columns of a table of pandas, polars or Arrow.
+
+    Parameters
+    ----------
+    frame : table
+        A `DataFrame` of pandas or polars, a `Table` of Arrow, or what keeps the dataframe
+        interchange or the Arrow stream protocol.
+    text : str or list of str
+        The column of the texts; several are joined, and a missing cell among them is left out.
+    labels : str, list of str or None
+        One column of label lists (or of names in one cell, see `label_separator`), or several
+        columns of zeros and ones, one for each label. None for samples without labels.
+    ids : str or None
+        The column of what samples are called.
+    label_separator : str or None
+        What separates labels in one cell, for a column of texts; None finds it in the cells, reads
+        those such as ``["a", "b"]`` as lists, and refuses cells that leave it in doubt.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> table = pyarrow.table({"title": ["a cat", "an owl"], "tags": ["pet", "bird;night"]})
+    >>> frame_dataset(table, text="title", labels="tags").label_names
+    ['bird', 'night', 'pet']
+    """
+    if not is_frame(frame):
+        raise DataError(
+            f"A table of pandas, polars or Arrow is expected. Got {type(frame).__name__}; "
+            "lists and columns go to Tagger().fit(texts, labels)."
+        )
+    texts = frame_texts(frame, [text] if isinstance(text, str) else list(text))
+    named = None if ids is None else [str(one) for one in frame_column(frame, ids)]
+    if labels is None:
+        Y: Any = sp.csr_array((len(texts), 0), dtype=np.float32)
+        return Dataset(None, Y, ids=named, texts=texts)
+    if not isinstance(labels, str):
+        names = list(labels)
+        Y = indicator(frame_matrix(frame, names))
+        return Dataset(None, Y, label_names=names, ids=named, texts=texts)
+    where = f"column {shown(labels)}"
+    lists = label_lists(frame_column(frame, labels), where, label_separator)
+    names = sorted({name for one in lists for name in one})
+    Y = lists_to_indicator(lists, names)
+    return Dataset(None, Y, label_names=names, ids=named, texts=texts)
+
+
+def frame_texts(frame: object, columns: Sequence[str]) -> list[str]:
+    """The texts of some columns of a table, joined; a sample must have one of them."""
+    if not columns:
+        raise DataError("text must name a column of the texts, or several.")
+    parts = [frame_column(frame, name) for name in columns]
+    for name, column in zip(columns, parts, strict=True):
+        odd = [(row, one) for row, one in enumerate(column) if not isinstance(one, str | None)]
+        if odd:
+            raise DataError(
+                f"Row {odd[0][0]} of column {shown(name)} holds {odd[0][1]!r} where a text is "
+                "expected."
+            )
+    rows = list(zip(*parts, strict=True))
+    for row, cells in enumerate(rows):
+        if all(cell is None for cell in cells):
+            raise DataError(
+                f"Row {row} has no text in {' or '.join(map(shown, columns))}; drop such rows, "
+                "or fill them with ''."
+            )
+    return ["\n".join(cell for cell in cells if cell is not None) for cells in rows]
+
+
+def lists_dataset(texts: object, labels: object, label_separator: str | None = None) -> Dataset:
+    """A data set from texts and their labels, in any of the forms that people have them in.
+
+    Texts are a list, array or Series. Labels are lists of names, one name for each text, cells
+    of separated names (see `frame_dataset`), an indicator, or a table of zeros and ones.
+
+    Examples
+    --------
+    >>> lists_dataset(["a cat", "an owl"], ["cat", "bird;owl"]).label_names
+    ['bird', 'cat', 'owl']
+    """
+    documents = check_texts(texts)
+    Y, names = label_matrix(labels, label_separator)
+    if Y.shape[0] != len(documents):
+        raise DataError(f"There are {len(documents)} texts and labels of {Y.shape[0]} samples.")
+    return Dataset(None, Y, label_names=names, texts=documents)
+
+
+def label_matrix(labels: object, label_separator: str | None = None) -> tuple[Any, Any]:
+    """Labels of any form as an indicator and the names of its columns, or None for numbers."""
+    if isinstance(labels, (str, bytes, Mapping)) or labels is None:
+        kind = type(labels).__name__
+        raise DataError(f"Labels must be a list with an entry for each sample. Got {kind}.")
+    if is_frame(labels):
+        return indicator(frame_matrix(labels)), frame_names(labels)
+    if sp.issparse(labels) or (isinstance(labels, np.ndarray) and labels.ndim == 2):
+        return indicator(labels), None
+    values = _values(labels)
+    lists = label_lists(values, "the labels", label_separator)
+    _refuse_indicator(values)
+    names = sorted({name for one in lists for name in one})
+    return lists_to_indicator(lists, names), names
+
+
+def label_lists(values: Sequence[Any], where: str, separator: str | None) -> list[list[str]]:
+    """The names in each entry, which is a list, one name or number, a cell of names, or missing."""
+    missing = [is_missing(one) for one in values]
+    cells = [
+        (row, one)
+        for row, one in enumerate(values)
+        if not missing[row] and isinstance(one, (str, np.str_))
+    ]
+    n_lists = sum(_is_list(one) for one in values)
+    if cells and n_lists:
+        raise DataError(
+            f"Row {cells[0][0]} of {where} is {str(cells[0][1])!r} where other rows are lists; "
+            "put it in a list."
+        )
+    split = dict(zip([row for row, _ in cells], _split(cells, where, separator), strict=True))
+    result: list[list[str]] = []
+    for row, one in enumerate(values):
+        if missing[row]:
+            result.append([])
+        elif row in split:
+            result.append(split[row])
+        else:
+            names = list(one) if _is_list(one) else [one]
+            result.append([_name(name, row, where) for name in names])
+    return result
+
+
+@dataclass(frozen=True)
+class _Column:
+    """Stands for the file in messages about the labels of a column."""
+
+    name: str
+
+    def error(self, row: int | None, message: str) -> DataError:
+        place = self.name if row is None else f"Row {row} of {self.name}"
+        return DataError(f"{place[0].upper()}{place[1:]}: {message}")
+
+
+def _split(cells: list[tuple[int, str]], where: str, separator: str | None) -> list[list[str]]:
+    plain = [(row, str(cell)) for row, cell in cells]
+    source: Any = _Column(where)
+    return split_cells(source, plain, separator)[0]
+
+
+def _values(labels: object) -> list[Any]:
+    for method in ("to_pylist", "to_list", "tolist"):
+        if hasattr(labels, method):
+            return list(getattr(labels, method)())
+    if not isinstance(labels, Collection):
+        raise DataError(f"Labels must be a list. Got {type(labels).__name__}.")
+    return list(labels)
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, (list, tuple, set, frozenset)) or (
+        isinstance(value, np.ndarray) and value.ndim == 1
+    )
+
+
+def _name(value: object, row: int, where: str) -> str:
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_)):
+        return str(int(value))
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return str(int(value))  # pandas makes whole numbers floats where some are missing
+    raise DataError(f"Row {row} of {where} holds {value!r}, which is no name of a label.")
+
+
+def _refuse_indicator(values: list[Any]) -> None:
+    """Refuse nested lists of zeros and ones, which would be taken for the labels 0 and 1."""
+    width = len(values[0]) if values and _is_list(values[0]) else 0
+    if width > 2 and all(
+        _is_list(one) and len(one) == width and {0, 1}.issuperset(one) for one in values
+    ):
+        raise DataError(
+            "The labels look like an indicator in nested lists, which are read as lists of "
+            "labels. Give numpy.asarray(labels)."
+        )

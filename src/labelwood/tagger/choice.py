@@ -1,0 +1,57 @@
+"""The parts that a Tagger takes when none are given: vectorizer, and learners to choose from."""
+
+import warnings
+from typing import Any
+
+from labelwood.core.caller import user_stacklevel
+from labelwood.data.text import TextVectorizer
+from labelwood.errors import LabelwoodWarning, ParameterError
+
+
+def default_vectorizer(**options: Any) -> TextVectorizer:
+    """The vectorizer of `Tagger` and of `labelwood train`: its feature set is found by trial.
+
+    Examples
+    --------
+    >>> default_vectorizer(n_jobs=2)
+    TextVectorizer(features='auto', n_jobs=2, random_state=0)
+    """
+    return TextVectorizer(**{"features": "auto", "random_state": 0, **options})
+
+
+def candidates(given: str | tuple[Any, ...]) -> dict[str, Any]:
+    """The estimators to choose from, by the names of their classes."""
+    from labelwood.linear.onevsrest import OneVsRestSVM
+    from labelwood.trees.labeltree import LabelTreeClassifier
+
+    kinds = {kind.__name__: kind for kind in (OneVsRestSVM, LabelTreeClassifier)}
+    if given == "auto":
+        return {name: kind(C="auto", random_state=0) for name, kind in kinds.items()}
+    named = {} if isinstance(given, str) else {type(one).__name__: one for one in given}
+    if named.keys() != kinds.keys() or len(named) != len(given):
+        raise ParameterError(
+            "The 'estimator' parameter of Tagger must be 'auto', an estimator, or a tuple of one "
+            f"{' and one '.join(kinds)}. Got {given!r} instead."
+        )
+    return named
+
+
+def split_taxonomy(given: str | tuple[Any, ...]) -> tuple[str | tuple[Any, ...], Any]:
+    """The flat estimators to choose from, and one along a taxonomy to compare with, or None."""
+    if isinstance(given, str):
+        return given, None
+    along = [one for one in given if getattr(one, "taxonomy", None) is not None]
+    if len(along) != 1:
+        return given, None
+    return tuple(one for one in given if one is not along[0]), along[0]
+
+
+def warn_of_foreign(vectorizer: object) -> None:
+    """Tell at `fit`, and not after hours of training, that a model cannot be saved."""
+    if not isinstance(vectorizer, TextVectorizer):
+        warnings.warn(
+            f"labelwood.save cannot store a {type(vectorizer).__name__}, so this Tagger cannot be "
+            "saved; with TextVectorizer() it can (of the parts, estimator_ can be saved).",
+            LabelwoodWarning,
+            stacklevel=user_stacklevel(),
+        )

@@ -1,0 +1,98 @@
+"""Labels and features of a model and of other data, matched by name."""
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.sparse as sp
+
+from labelwood.core.caller import user_stacklevel
+from labelwood.core.sparse import make_csr
+from labelwood.core.types import CSR, AnyArray
+from labelwood.data.dataset import Dataset
+from labelwood.errors import DataError, LabelwoodWarning
+
+_UNKNOWN_SHARE = 0.5
+"""Data of which less than this share of the named features is known to the model are refused."""
+_MISSING_SHARE = 0.05
+"""A warning counts the features of the model that the data lack, if they are more than this."""
+
+
+def label_names(dataset: Dataset) -> Sequence[str]:
+    """Names of the labels; their indices where they have none."""
+    if dataset.label_names is not None:
+        return dataset.label_names
+    return [str(label) for label in range(dataset.n_labels)]
+
+
+def matched_labels(
+    known_names: AnyArray, dataset: Dataset, *, may_be_new: bool = False
+) -> tuple[CSR, list[str], int]:
+    """The truth in the model's label order, unseen labels last, all names, and how many are unseen.
+
+    Labels of a data set without names are the model's, when there are as many.
+    """
+    known = {name: column for column, name in enumerate(known_names.tolist())}
+    names = list(known)
+    place = np.empty(dataset.n_labels, dtype=np.int64)
+    used = np.bincount(dataset.Y.indices, minlength=dataset.n_labels) > 0
+    numbered = dataset.label_names is None and dataset.n_labels == len(names)
+    for column, name in enumerate(list(names) if numbered else label_names(dataset)):
+        if name not in known and used[column]:
+            known[name] = len(names)
+            names.append(name)
+        place[column] = known.get(name, -1)
+    unseen = len(names) - known_names.size
+    if unseen and not may_be_new:
+        _warn_of_unseen(names[-unseen:], int(np.count_nonzero(used)))
+    Y = dataset.Y
+    matched = make_csr(Y.indptr, place[Y.indices], Y.data, (len(dataset), len(names)))
+    matched.sort_indices()
+    return matched, names, unseen
+
+
+def _warn_of_unseen(unseen: list[str], n_used: int) -> None:
+    if len(unseen) == n_used:
+        raise DataError(
+            f"The model knows none of the labels of the data ({unseen[0]!r}, …); "
+            "are its label names needed to read them?"
+        )
+    warnings.warn(
+        f"{len(unseen)} of {n_used} labels were never seen in training ({unseen[0]!r}, …); "
+        "they can only be missed.",
+        LabelwoodWarning,
+        stacklevel=user_stacklevel(),
+    )
+
+
+def features_by_name(X: CSR, names: Sequence[str], wanted: np.ndarray) -> CSR:
+    """Columns of `X` in the order of `wanted`; features unknown to the model are left out."""
+    if len(names) == wanted.size and np.array_equal(np.asarray(names), wanted):
+        return X
+    place = {name: column for column, name in enumerate(wanted.tolist())}
+    columns = np.array([place.get(name, -1) for name in names], dtype=np.int64)
+    kept = columns >= 0
+    n_known, n_missing = int(kept.sum()), wanted.size - int(kept.sum())
+    if n_known < _UNKNOWN_SHARE * len(names):
+        stranger = names[int(np.argmin(kept))]
+        raise DataError(
+            f"The model knows {n_known} of the {len(names)} features of the data (not "
+            f"{stranger!r}, …): fewer than {_UNKNOWN_SHARE:.0%} is taken for other data."
+        )
+    if n_missing > _MISSING_SHARE * wanted.size or n_known < len(names):
+        missing = np.setdiff1d(wanted, np.asarray(names))[:1].tolist()
+        warnings.warn(
+            f"{n_missing} of {wanted.size} features of the model are not in the data"
+            f"{f' ({missing[0]!r}, …)' if missing else ''} and count as 0; "
+            f"{len(names) - n_known} of {len(names)} in the data are unknown to the model.",
+            LabelwoodWarning,
+            stacklevel=user_stacklevel(),
+        )
+    spread = sp.csr_array(
+        (
+            np.ones(int(kept.sum()), dtype=np.float32),
+            (np.flatnonzero(kept), columns[kept]),
+        ),
+        shape=(len(names), wanted.size),
+    )
+    return sp.csr_array(X @ spread)
