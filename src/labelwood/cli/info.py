@@ -52,8 +52,9 @@ def _model_info(path: Path) -> dict[str, Any]:
     }
     if isinstance(model, Tagger) and model.vectorizer_ is not None:
         content["text parameters"] = model.vectorizer_.get_params()
-    if isinstance(model, Tagger) and vars(model).get("threshold_") is not None:
-        content["threshold"] = round(model.threshold_, 4)
+    threshold = vars(model).get("threshold_")
+    if isinstance(threshold, float):
+        content["threshold"] = round(threshold, 4)
     if hasattr(estimator, "stop_reason_"):
         content["stopped by"] = estimator.stop_reason_
     if isinstance(model, Tagger) and len(model.rules):
