@@ -27,6 +27,8 @@ EXCEPTIONS = {
     "check_classifiers_multilabel_representation_invariance": "a list of lists holds label names",
     "check_classifiers_multilabel_output_format_predict": "labels are never densified: CSR",
     "check_classifiers_multilabel_output_format_decision_function": "scores are CSR as well",
+    "check_sample_weight_equivalence_on_dense_data": "equal within the tolerance of the solver",
+    "check_sample_weight_equivalence_on_sparse_data": "equal within the tolerance of the solver",
 }
 
 

@@ -84,7 +84,8 @@ def make_compared(
     if len(dataset) < MIN_SAMPLES:
         return (along,)
     forest = dataset.label_taxonomy
-    if forest is not None and not forest.is_closed(dataset.Y) and "close_labels" not in names:
+    is_closed = forest is None or (forest.is_closed(dataset.Y) and not _above_labels(dataset))
+    if not is_closed and "close_labels" not in names:
         along.set_params(close_labels=True)
         _warn("Labels come without their ancestors in the taxonomy, which are added.")
     return (*make_learners("auto", to_flat, seed=seed, jobs=jobs).values(), along)
@@ -109,9 +110,8 @@ def give_taxonomy(learner: Any, dataset: "Dataset") -> "Dataset":
             f"{len(alone)} of {len(names)} labels are not in the taxonomy "
             f"({alone[0]!r}, …); they become roots."
         )
-    known = [forest.index(name) for name in names if name in nodes]
-    above = sorted({int(node) for i in known for node in forest.ancestors(i)}.difference(known))
-    if above and learner.close_labels:
+    above = _above_labels(dataset)
+    if learner.close_labels:  # here, so that a flat learner beside it learns the same
         dataset = _with_labels(dataset, names + [forest.names[node] for node in above])
     elif above:
         _warn(
@@ -121,6 +121,17 @@ def give_taxonomy(learner: Any, dataset: "Dataset") -> "Dataset":
         )
     learner.set_params(taxonomy=dataset.label_taxonomy)
     return dataset
+
+
+def _above_labels(dataset: "Dataset") -> list[int]:
+    """The nodes of the taxonomy that are ancestors of labels and no labels themselves."""
+    forest = dataset.taxonomy
+    if forest is None:
+        return []
+    nodes = set(forest.names)
+    names = dataset.label_names or list(map(str, range(dataset.n_labels)))
+    known = [forest.index(name) for name in names if name in nodes]
+    return sorted({int(node) for i in known for node in forest.ancestors(i)}.difference(known))
 
 
 def _with_labels(dataset: "Dataset", names: list[str]) -> "Dataset":

@@ -66,7 +66,7 @@ def test_class_weights_of_one_class_a_sample_are_those_of_scikit_learn(data):
         (np.ones(59), r"sample_weight.shape == \(59,\), expected \(60,\)"),
         (-np.ones(60), "must hold numbers ≥ 0. Got -1 for sample 0"),
         (np.full(60, np.nan), "must hold numbers ≥ 0. Got nan for sample 0"),
-        (np.zeros(60), "All sample weights are 0"),
+        (np.zeros(60), "All sample weights are zero"),
         (["a"] * 60, "must hold a number for each sample"),
         (np.ones((60, 2)), "must be 1D array or scalar"),
     ],

@@ -97,7 +97,8 @@ def test_the_module_tree_of_a_corpus_is_trained_from_the_command_line(tmp_path):
     labelwood.save_dataset(corpus, tmp_path / "docs.jsonl")
     corpus.taxonomy.to_file(tmp_path / "tree.tsv")
     files = [tmp_path / "docs.jsonl", "--taxonomy", tmp_path / "tree.tsv"]
-    run("train", *files, "-o", tmp_path / "model", "--quiet")
+    learner = ["--learner", "hierarchicalrls", "--quiet"]
+    run("train", *files, "-o", tmp_path / "model", *learner)
     tagger = labelwood.load(tmp_path / "model")
     predicted = tagger.estimator_.predict(tagger.features(corpus))
     assert labelwood.metrics.any_wrong_loss(corpus.Y, predicted, tagger.estimator_.taxonomy) < 0.3

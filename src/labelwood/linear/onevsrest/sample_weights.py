@@ -39,7 +39,7 @@ def check_weights(sample_weight: object, n: int) -> DoubleArray | None:
             f"sample_weight must hold numbers ≥ 0. Got {weights[wrong[0]]:g} for sample {wrong[0]}."
         )
     if not np.any(weights > 0):
-        raise DataError("All sample weights are 0: there is nothing to learn from.")
+        raise DataError("All sample weights are zero: there is nothing to learn from.")
     return None if np.all(weights == 1) else weights
 
 
