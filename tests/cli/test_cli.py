@@ -302,15 +302,15 @@ def test_tables_are_written_by_their_suffix(model, tmp_path):
     lines.write_text("a cat\nan öwl\n")
     run("predict", model, lines, "-k", 2, "-o", tmp_path / "a.csv", "-q")
     written = (tmp_path / "a.csv").read_bytes()
-    assert written.startswith(b"\xef\xbb\xbfid,text,labels,scores\n0,a cat,cat; ")
+    assert written.startswith(b"\xef\xbb\xbfid,text,labels,probabilities\n0,a cat,cat; ")
     run("predict", model, lines, "-k", 1, "--out", tmp_path / "a.tsv", "--long", "-q")
-    assert (tmp_path / "a.tsv").read_text().splitlines()[0] == "id\tlabel\tscore"
+    assert (tmp_path / "a.tsv").read_text().splitlines()[0] == "id\tlabel\tprobability"
     shown = run_apart("predict", model, "-", "-k", 1, "--to", "tsv", "-q", input="a cat\n").stdout
-    assert shown.startswith("id\ttext\tlabels\tscores\n0\ta cat\tcat\t")
+    assert shown.startswith("id\ttext\tlabels\tprobabilities\n0\ta cat\tcat\t")
     pq = pytest.importorskip("pyarrow.parquet")
     run("predict", model, lines, "-k", 2, "-o", tmp_path / "a.parquet", "-q")
     table = pq.read_table(tmp_path / "a.parquet").to_pydict()
-    assert list(table) == ["id", "text", "labels", "scores"]
+    assert list(table) == ["id", "text", "labels", "probabilities"]
     assert table["labels"][0][0] == "cat"
 
 
