@@ -221,6 +221,7 @@ def changed(*path, to):
         (changed("model", "$object", "class", to="Popen"), "'Popen' is not an estimator"),
         (changed("model", "$object", "class", to="load"), "'load' is not an estimator"),
         (changed("model", "$object", "params", "evil", to=1), "unexpected keyword argument"),
+        (changed("model", "$object", "fitted", to={}), "this OneVsRestSVM was never fitted"),
         (changed("model", "$object", "fitted", "fit", to=1), "fitted attribute 'fit'"),
         (changed("model", "$object", "fitted", "__dict___", to=1), "fitted attribute '__dict___'"),
         (changed("model", "$object", "fitted", "intercept_", to=[1]), "intercept_ must be"),

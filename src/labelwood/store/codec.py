@@ -240,7 +240,11 @@ def estimator_class(name: str) -> Any:
 def decode_checked(value: Any, arrays: Mapping[str, np.ndarray], where: str) -> Any:
     """Decode, with every fault of the content reported as one ModelError."""
     try:
-        return Decoder(arrays).decode(value)
+        model = Decoder(arrays).decode(value)
+        # Estimators inside another may be unfitted parameters; the model itself never is.
+        if isinstance(model, BaseEstimator) and not any(map(_FITTED.fullmatch, vars(model))):
+            raise ModelError(f"this {type(model).__name__} was never fitted")
+        return model
     except (LabelwoodError, *_FAULTS) as error:
         what = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else error
         raise ModelError(f"{where}: not a valid labelwood model: {what}") from None

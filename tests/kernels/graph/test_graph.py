@@ -214,3 +214,11 @@ def test_damaged_models_are_refused():
     model.X_fit_ = model.X_fit_[:-1]
     with pytest.raises(DataError, match="samples of the nodes"):
         model._check_fitted()
+
+
+def test_a_stored_metric_that_does_not_exist_is_refused():
+    X, y = np.random.default_rng(0).random((20, 3)), np.arange(20) % 2
+    model = GraphLaplacianClassifier(metric="euclidean", n_neighbors=3).fit(X, y)
+    model.metric_ = "é"
+    with pytest.raises(DataError, match="metric_ must be a metric. Got 'é' instead"):
+        model._check_fitted()

@@ -323,6 +323,8 @@ class GraphLaplacianClassifier(LabelEstimator):
             check_structure(getattr(self, name), name)
         if self.transduction_.shape[1] != self.classes_.size:
             raise DataError("transduction_ must have a column for each label")
+        if self.metric_ not in ("cosine", "euclidean", "precomputed"):
+            raise DataError(f"metric_ must be a metric. Got {self.metric_!r} instead")
         if self.metric_ != "precomputed":
             known = self.X_fit_
             if known is None or known.shape != (sizes, self.n_features_in_):
