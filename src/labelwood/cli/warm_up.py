@@ -53,6 +53,10 @@ def _steps(jobs: int) -> Iterator[tuple[str, Callable[[], None]]]:
             yield learner, partial(_train, learner, made.train, taxonomy, jobs)
     yield "rerankers", lambda: _rerank(made.train)
     yield "binary learners", lambda: _train_binary(made.train)
+    yield "rules", lambda: _train_rules(made.train)
+    yield "kernel methods", _train_kernel_methods
+    yield "sequences", _fit_sequences
+    yield "texts", _vectorize
     yield "experiments", _experiment
 
 
@@ -112,6 +116,85 @@ def _train_binary(dataset: "Dataset") -> None:
         warnings.simplefilter("ignore")
         for model in (BudgetedClassifier(), BudgetedTreeClassifier(random_state=0)):
             model.fit(dataset.X, y).predict(dataset.X)
+
+
+def _train_rules(dataset: "Dataset") -> None:
+    import warnings
+
+    import numpy as np
+
+    from labelwood import BoostedStumps, RuleTreeClassifier, RuleTreeRegressor
+
+    y = dataset.Y[:, [0]].toarray().ravel() > 0
+    table = dataset.X[:, :6].toarray()
+    table[:, 0] = np.arange(len(table)) % 4  # categories
+    table[::7, 1] = np.nan
+    options: dict[str, Any] = {"categorical_features": [0], "missing": "value", "max_leaves": 6}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for criterion in ("gini", "log_loss"):
+            RuleTreeClassifier(criterion=criterion, **options).fit(table, y).predict(table)
+            shared = RuleTreeClassifier(criterion=criterion, shared_tree=True, max_leaves=6)
+            shared.fit(dataset.X, dataset.Y).predict(dataset.X)
+        RuleTreeRegressor(**options).fit(table, table[:, 2]).predict(table)
+        BoostedStumps(n_rounds=3).fit(dataset.X, dataset.Y).predict(dataset.X)
+
+
+def _train_kernel_methods() -> None:
+    import warnings
+
+    import numpy as np
+
+    from labelwood import GraphLaplacianClassifier, KernelBoostingClassifier, KernelRidgeClassifier
+
+    X = np.random.default_rng(0).random((40, 3))
+    y = (X[:, 0] > 0.5).astype(int)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for model in (
+            KernelRidgeClassifier(),
+            KernelBoostingClassifier(max_iter=5, random_state=0),
+            GraphLaplacianClassifier(metric="euclidean", n_neighbors=5),
+            GraphLaplacianClassifier(metric="cosine", n_neighbors=5),
+        ):
+            model.fit(X, y).predict(X)
+
+
+def _fit_sequences() -> None:
+    import warnings
+
+    import numpy as np
+
+    from labelwood import GaussianHMM, StreamMonitor, TwoStateGaussianHMM
+
+    rng = np.random.default_rng(0)
+    steps = rng.standard_normal((120, 2)) + 3 * (np.arange(120)[:, None] // 30 % 2)
+    missing = steps.copy()
+    missing[::9, 0] = np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for covariance in ("diagonal", "full"):
+            model = GaussianHMM(covariance=covariance, max_iter=3, n_init=1, random_state=0)
+            for X in (steps, missing):
+                model.fit(X)
+                model.decode(X)
+                model.filter_proba(X)
+            model.sample(5)
+        three = GaussianHMM(3, max_iter=3, n_init=1, random_state=0).fit(steps)
+        three.predict_proba(steps)
+        TwoStateGaussianHMM(max_iter=3, n_init=1, random_state=0).fit(steps[:, :1])
+        StreamMonitor().update_many(steps[:, 0])
+
+
+def _vectorize() -> None:
+    from labelwood import TextVectorizer
+
+    texts = ["An owl sees 2 cats, and a cat.", "No cat sees the ówl: 😀", "cats and owls"] * 3
+    for features in ("words", "words+pairs", "words+chars"):
+        vectorizer = TextVectorizer(features=features, min_df=1).fit(texts)
+        vectorizer.transform(texts[:1])
+        vectorizer.transform(texts)
+    vectorizer.locate(texts[0])
 
 
 def _experiment() -> None:

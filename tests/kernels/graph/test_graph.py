@@ -220,5 +220,5 @@ def test_a_stored_metric_that_does_not_exist_is_refused():
     X, y = np.random.default_rng(0).random((20, 3)), np.arange(20) % 2
     model = GraphLaplacianClassifier(metric="euclidean", n_neighbors=3).fit(X, y)
     model.metric_ = "é"
-    with pytest.raises(DataError, match="metric_ must be a metric. Got 'é' instead"):
+    with pytest.raises(DataError, match=r"metric_ must be a metric\. Got 'é' instead"):
         model._check_fitted()
