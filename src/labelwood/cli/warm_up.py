@@ -125,8 +125,9 @@ def _train_rules(dataset: "Dataset") -> None:
 
     from labelwood import BoostedStumps, RuleTreeClassifier, RuleTreeRegressor
 
+    X: Any = dataset.X
     y = dataset.Y[:, [0]].toarray().ravel() > 0
-    table = dataset.X[:, :6].toarray()
+    table = X[:, :6].toarray()
     table[:, 0] = np.arange(len(table)) % 4  # categories
     table[::7, 1] = np.nan
     options: dict[str, Any] = {"categorical_features": [0], "missing": "value", "max_leaves": 6}
@@ -135,9 +136,9 @@ def _train_rules(dataset: "Dataset") -> None:
         for criterion in ("gini", "log_loss"):
             RuleTreeClassifier(criterion=criterion, **options).fit(table, y).predict(table)
             shared = RuleTreeClassifier(criterion=criterion, shared_tree=True, max_leaves=6)
-            shared.fit(dataset.X, dataset.Y).predict(dataset.X)
+            shared.fit(X, dataset.Y).predict(X)
         RuleTreeRegressor(**options).fit(table, table[:, 2]).predict(table)
-        BoostedStumps(n_rounds=3).fit(dataset.X, dataset.Y).predict(dataset.X)
+        BoostedStumps(n_rounds=3).fit(X, dataset.Y).predict(X)
 
 
 def _train_kernel_methods() -> None:
