@@ -141,6 +141,23 @@ def test_too_few_samples_take_the_default_and_say_so():
     assert all(one.cost.seconds < 1 for one in few.candidates)
 
 
+def test_values_of_C_for_each_label_are_not_tried(train):
+    C = np.full(train.Y.shape[1], 0.5)
+    given = choose_learner(
+        train.X, train.Y, candidates=(OneVsRestSVM(C=C), LabelTreeClassifier(C=C))
+    )
+    assert given.reason == "the default, as C is given for each label"
+    assert given.candidate.params == {}
+
+
+def test_one_vs_rest_that_would_take_hours_is_not_tried(train, monkeypatch):
+    monkeypatch.setattr(trials, "_MAX_NOMINAL", 0.0)
+    given = (OneVsRestSVM(C=0.5, random_state=0), LabelTreeClassifier(C=0.5, random_state=0))
+    found = choose_learner(train.X, train.Y, candidates=given)
+    assert found.candidates[0].score is None
+    assert found.learner == "LabelTreeClassifier"
+
+
 def test_labels_of_one_sample_each_have_nothing_to_tell():
     n = 300
     rare = choose_learner(sp.eye_array(n, format="csr"), sp.eye_array(n, format="csr"))

@@ -80,6 +80,21 @@ def test_the_search_finds_the_top_of_a_parabola(peak):
     assert len(tuning.trials) == 3 + abs(round(peak))
 
 
+@pytest.mark.parametrize(("spread", "chosen"), [(0.1, 2.0), (2.0, 1.0)])
+def test_a_gain_within_its_standard_error_is_no_gain(spread, chosen):
+    rng = np.random.default_rng(0)
+    noise = rng.standard_normal(100)
+    noise -= noise.mean()
+
+    def quality(C):
+        gain = {1.0: 0.0, 2.0: 0.05}.get(C, -1.0)
+        values = gain + spread * noise * (C == 2.0)
+        return Quality((), float(values.mean()), values)
+
+    C = search_C(quality, 1.0).C
+    assert chosen / 2**0.5 <= C <= chosen * 2**0.5
+
+
 def test_the_search_ends_at_a_limit():
     tuning = search_C(lambda C: Quality((), C), 1.0)
     assert tuning.C == 32

@@ -9,6 +9,8 @@ memory of the whole fit are expected: a second one on a quarter of the part show
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from labelwood.auto.choice import OBJECTIVES, Choice, Cost, choose
 from labelwood.auto.trials import try_candidates
 from labelwood.core.labels import encode_labels
@@ -60,7 +62,9 @@ def choose_learner(
     matrix, labels = as_csr(X), encode_labels(Y).Y
     free = _free_memory(matrix, labels, memory_limit)
     found = try_candidates(matrix, labels, candidates, objective, random_state, n_jobs)
-    return choose(found, objective, time_limit, free, too_few(labels))
+    has_arrays = any(isinstance(one.C, np.ndarray) for one in candidates or ())
+    why_untried = "C is given for each label" if has_arrays else too_few(labels)
+    return choose(found, objective, time_limit, free, why_untried)
 
 
 def expected_costs(X: object, Y: object, *, n_jobs: int | None = None) -> dict[str, Cost]:

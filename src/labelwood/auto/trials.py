@@ -26,8 +26,7 @@ from labelwood.linear.tuning import (
     Tuning,
     held_out_parts,
     mean_quality,
-    nominal_seconds,
-    precisions_of,
+    quality_of_hits,
     search_C,
 )
 from labelwood.metrics.label_sets import matched_sets
@@ -71,7 +70,7 @@ class _Trials:
         if isinstance(self.estimator.C, str):
             return search_C(self.quality, default)
         C = self.estimator.C
-        return Tuning(C, (Trial(C, *self.quality(C)),), "given")
+        return Tuning(C, (Trial(C, *self.quality(C)[:2]),), "given")
 
 
 def try_candidates(
@@ -86,13 +85,14 @@ def try_candidates(
     rest, tree = _estimators(given, random_state, n_jobs)
     size = Size.of(X, Y, rest.n_jobs)
     parts = held_out_parts(X, Y, random_state)
-    if not parts or not isinstance(rest.C, (str, float, int)):
+    if not parts or isinstance(rest.C, np.ndarray) or isinstance(tree.C, np.ndarray):
         return _without_trial(rest, tree, size)
     for estimator in (rest, tree):
         timed_fit(with_default_C(estimator), head(parts[0], _WARM_UP))
-    found = []
-    if nominal_seconds(X, Y) <= _MAX_NOMINAL:
-        found.append(_try_one_vs_rest(rest, parts, objective, size))
+    if size.nominal > _MAX_NOMINAL:
+        found = [_without_trial(rest, tree, size)[0]]
+    else:
+        found = [_try_one_vs_rest(rest, parts, objective, size)]
     return found + _try_trees(tree, parts, objective, size, found)
 
 
@@ -193,9 +193,10 @@ def _quality(model: Any, part: Part, objective: str) -> Quality:
     """P@1, 3, 5 and the objective on the held-out samples of a part."""
     X, Y = part.X_held_out, part.Y_held_out
     top = model.predict_topk(X, max(_KS))
-    precisions = precisions_of(top.hits(Y))
+    by_precision = quality_of_hits(top.hits(Y))
     if objective == "P@k":
-        return Quality(precisions, float(np.mean(precisions)))
+        return by_precision
+    precisions = by_precision.precisions
     if objective == "micro-F1":
         return Quality(precisions, matched_sets(Y, model.predict(X)).f1_micro().value)
     weights = propensity(part.Y) if objective == "PSP@k" else None

@@ -1,10 +1,12 @@
 """`C="auto"`: the inverse regularization strength chosen on held-out training samples.
 
 Multiples of the default `C` are tried, in steps of a factor of two: the default itself, its
-neighbors, and on in the direction that improves. The best one's neighbors are always tried too, so
-that a parabola through the three refines the choice within its step. Small data are
-cross-validated, because one small held-out part is noisy; of large data a part is taken, so that
-all trials together cost less than half of the fit.
+neighbors, and on in the direction that improves. Another value than the default must be better by
+half a standard error of the paired difference, because on few samples the best of several values is
+often best by luck. The best one's neighbors are always tried too, so that a parabola through the
+three refines the choice within its step. Small data are cross-validated, because one small held-out
+part is noisy; of large data a part is taken, so that all trials together cost less than half of the
+fit.
 """
 
 import warnings
@@ -17,10 +19,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from labelwood.core.lanes import WIDTH
 from labelwood.core.random import seed_sequence
-from labelwood.core.types import CSR, AnyArray
+from labelwood.core.types import CSR, AnyArray, DoubleArray
 from labelwood.errors import LabelwoodWarning
 
 _STEPS = (-5, 5)  # the least and the greatest power of two by which C is multiplied
+_STANDARD_ERRORS = 0.5  # by which another value must be better than the default
 _KS = (1, 3, 5)
 _N_FOLDS = 5
 _MAX_HELD_OUT = 4000
@@ -42,10 +45,14 @@ class Part(NamedTuple):
 
 
 class Quality(NamedTuple):
-    """P@1, P@3, P@5 on held-out samples, and the figure that is to be maximized."""
+    """P@1, P@3, P@5 on held-out samples, and the figure that is to be maximized.
+
+    `per_sample` are the values of which the score is the mean, where it is one.
+    """
 
     precisions: tuple[float, ...]
     score: float
+    per_sample: DoubleArray | None = None
 
 
 class Trial(NamedTuple):
@@ -160,12 +167,21 @@ def search_C(quality: Callable[[float], Quality], default: float) -> Tuning:
     direction = int(np.sign(best))
     while direction and _STEPS[0] < best < _STEPS[1] and score(best + direction) > score(best):
         best += direction
-    trials = tuple(Trial(default * 2.0**step, *found) for step, found in sorted(tried.items()))
+    best = max(sorted(tried, key=abs), key=lambda step: score(step) - _doubt(tried, step))
+    trials = tuple(Trial(default * 2.0**step, *one[:2]) for step, one in sorted(tried.items()))
     C = float(f"{default * 2.0 ** (best + _vertex(tried, best)):.3g}")
     gain = 100 * (tried[best].score - tried[0].score)
     if best == 0:
         return Tuning(C, trials, f"about the default of {default:g} is best")
     return Tuning(C, trials, f"better than the default of {default:g} by {gain:.2f} points")
+
+
+def _doubt(tried: dict[int, Quality], step: int) -> float:
+    """What a step must gain on the default, from the paired differences of the samples."""
+    one, other = tried[step].per_sample, tried[0].per_sample
+    if step == 0 or one is None or other is None:
+        return 0.0
+    return float(_STANDARD_ERRORS * (one - other).std() / np.sqrt(max(one.size, 1)))
 
 
 def _vertex(tried: dict[int, Quality], best: int) -> float:
@@ -180,18 +196,24 @@ def _vertex(tried: dict[int, Quality], best: int) -> float:
 def mean_quality(found: list[Quality]) -> Quality:
     """The mean over folds."""
     precisions = np.mean([one.precisions for one in found], axis=0)
-    return Quality(tuple(map(float, precisions)), float(np.mean([one.score for one in found])))
+    samples = [one.per_sample for one in found if one.per_sample is not None]
+    return Quality(
+        tuple(map(float, precisions)),
+        float(np.mean([one.score for one in found])),
+        np.concatenate(samples) if samples else None,
+    )
 
 
 def mean_precision(model: Any, X: CSR, Y: CSR) -> Quality:
     """P@1, P@3 and P@5, and their mean."""
-    precisions = precisions_of(model.predict_topk(X, max(_KS)).hits(Y))
-    return Quality(precisions, float(np.mean(precisions)))
+    return quality_of_hits(model.predict_topk(X, max(_KS)).hits(Y))
 
 
-def precisions_of(hits: AnyArray) -> tuple[float, ...]:
-    """P@1, P@3 and P@5 of hits by rank; ranks that are missing are no hits."""
-    return tuple(float(hits[:, :k].sum() / k / max(hits.shape[0], 1)) for k in _KS)
+def quality_of_hits(hits: AnyArray) -> Quality:
+    """P@1, P@3 and P@5 of hits by rank, and their mean; ranks that are missing are no hits."""
+    per_sample = np.stack([hits[:, :k].sum(axis=1) / k for k in _KS], axis=1)
+    precisions = tuple(map(float, per_sample.mean(axis=0)))
+    return Quality(precisions, float(np.mean(precisions)), per_sample.mean(axis=1))
 
 
 def fit_quietly(estimator: Any, part: Part) -> Any:
