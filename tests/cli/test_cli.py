@@ -188,6 +188,23 @@ def test_conversion_keeps_the_data(tmp_path):
         (["predict", "{tmp}/none", "{docs}"], "is not a model"),
         (["predict", "{model}", "{docs}", "-o", "{tmp}/a.npz"], "give one of them by --to"),
         (["predict", "{model}", "{docs}", "--long"], "--long is for tables; add --to csv"),
+        (
+            ["predict", "{model}", "a broken printer"],
+            "to tag a text: echo 'a broken printer' | lab",
+        ),
+        (
+            ["predict", "{model}", "{docs}", "-o", "{tmp}/a.xlsx"],
+            "jsonl, csv, tsv, parquet, not as",
+        ),
+        (
+            ["eval", "{model}", "{bare}"],
+            "has no labels; if they are there, name their column by --l",
+        ),
+        (
+            ["train", "{bare}", "-o", "{tmp}/m"],
+            "has no labels; if they are there, name their column",
+        ),
+        (["convert", "{docs}", "{tmp}/a.xlsx"], "--to must be one of 'xmc', 'jsonl', 'csv'"),
         (["convert", "{docs}"], "give the file to write: labelwood convert"),
         (["info", "{docs}", "--delimiter", ";"], "--delimiter is for CSV, TSV; JSONL has no use"),
     ],
@@ -195,7 +212,10 @@ def test_conversion_keeps_the_data(tmp_path):
 def test_a_known_error_is_one_line_and_exit_code_2(
     arguments, message, model, documents, tmp_path, monkeypatch, capsys
 ):
-    filled = [one.format(docs=documents, tmp=tmp_path, model=model) for one in arguments]
+    bare = tmp_path / "bare.csv"
+    bare.write_text("text,size\na cat,3\n")
+    places = {"docs": documents, "tmp": tmp_path, "model": model, "bare": bare}
+    filled = [one.format(**places) for one in arguments]
     monkeypatch.setattr(sys, "argv", ["labelwood", *filled])
     with pytest.raises(SystemExit, match="2"):
         main_module.main()

@@ -122,7 +122,8 @@ def answer_format(output: Path | None, given: str | None, *, long: bool) -> str:
     from labelwood.data.readers.sniff import SUFFIXES, format_suffix
 
     suffix = "" if output is None else format_suffix(output)
-    chosen = given or SUFFIXES.get(suffix, "jsonl")
+    by_suffix = "jsonl" if suffix in ("", ".txt") else SUFFIXES.get(suffix, suffix)
+    chosen = given or by_suffix
     if chosen not in FORMATS:
         raise ParameterError(
             f"answers are written as {', '.join(FORMATS)}, not as {chosen}; "

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from labelwood.cli import options
-from labelwood.cli.source import Source, check_output, with_source
+from labelwood.cli.source import Source, check_labels, check_output, with_source
 
 
 @with_source
@@ -46,6 +46,7 @@ def evaluate(
         dataset = source.read()
         if len(dataset) == 0:
             raise DataError(f"{dataset.description} has no samples to evaluate the model on")
+        check_labels(dataset)
         evaluation = tagger.evaluate(dataset, ks=ranks, delta=delta, random_state=seed)
     if per_label is not None:
         evaluation.write_per_label_csv(per_label)

@@ -8,7 +8,7 @@ import typer
 from labelwood.cli import options
 from labelwood.cli.answers import Answers, answer_format
 from labelwood.cli.source import Source, check_output, with_source
-from labelwood.errors import ModelError
+from labelwood.errors import ModelError, ParameterError
 
 if TYPE_CHECKING:
     from labelwood.core.topk import TopK
@@ -70,6 +70,7 @@ def predict(
 
     Plain text is tagged line by line; CSV, JSONL and all other formats sample by sample.
     """
+    _check_texts(source, model)
     check_output(output, *source.files)
     chosen = answer_format(output, output_format, long=long)
     with options.remarks(quiet):
@@ -101,3 +102,12 @@ def _labels(
         return top, "probability"
     top = tagger.predict_topk(dataset, k or _BEST, proba=with_proba)
     return top, "probability" if with_proba else "score"
+
+
+def _check_texts(source: Source, model: Path) -> None:
+    """A text in the place of a file is a mistake that is easily made."""
+    for one in source.data:
+        if " " in one.strip() and not Path(one).exists():
+            raise ParameterError(
+                f"{one!r} is no file; to tag a text: echo {one!r} | labelwood predict {model} -"
+            )

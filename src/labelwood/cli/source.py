@@ -120,6 +120,17 @@ class Source:
         return tuple(Path(one) for one in given if one is not None)
 
 
+def check_labels(dataset: "Dataset") -> None:
+    """Refuse data without any label, where labels are what the command is about."""
+    from labelwood.errors import DataError
+
+    if dataset.Y.nnz == 0:
+        raise DataError(
+            f"{dataset.description} has no labels; if they are there, name their column by "
+            "label_column"
+        )
+
+
 def check_output(output: Path | str | None, *inputs: Path) -> None:
     """Refuse to write over a file that is read, or into a model directory."""
     from labelwood.errors import ParameterError
@@ -163,6 +174,8 @@ def in_options(message: str) -> str:
 
     def parameter(match: re.Match[str]) -> str:
         name, owner = match["name"], match["owner"]
+        if (name, owner) == ("format", "save_dataset"):
+            return "--to"
         if name in names or name in _RENAMED:
             return flag(name)
         return f"--{name}" if re.fullmatch(_FUNCTIONS, owner) else f"--set {name}=…"

@@ -10,7 +10,7 @@ import typer
 from labelwood.cli import options
 from labelwood.cli.interrupt import stop_if_interrupted
 from labelwood.cli.learners import LEARNERS
-from labelwood.cli.source import Source, with_source
+from labelwood.cli.source import Source, check_labels, with_source
 from labelwood.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -89,6 +89,7 @@ def train(
         read = time.perf_counter() - start
         if not (json or quiet):
             typer.echo(repr(dataset))
+        check_labels(dataset)
         if along_taxonomy:
             from labelwood.cli.learners import make_compared
 

@@ -21,6 +21,7 @@ _MARKS = {
 }
 _HEAD = 1 << 12
 _CHUNK = 1 << 20
+_MOST_ACCENTS = 1 / 3  # of all bytes; a language with Latin letters has fewer than one in ten
 _REMEDY = "save the file as UTF-8, or give its encoding by encoding"
 
 # What the bytes of other encodings look like when they are read as cp1252.
@@ -28,7 +29,9 @@ _NOT_WESTERN = re.compile(
     "[ÂÃâ][\u0080-¿€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]"  # UTF-8, so the file is damaged or mixed
     "|[ðÐþÞÿ]"  # Turkish (cp1254), or a stray byte 0xff
     "|[À-ÿ]{3}"  # three accents in a row: Cyrillic, Greek, Arabic…
-    "|[a-zà-ÿ][€‚ƒ„†‡ˆ‰Š‹Žšž˜›¡-¦¨-¬¯-³µ¶¸-¿×÷][a-zà-ÿ]"  # Mac Roman, DOS, cp1250 (Polish, Czech)
+    "|[a-zà-ÿ][‚„ˆ‹˜ŠŒŽŸÀ-ÖØ-Þ]"  # a capital behind a small letter: Mac Roman, DOS
+    "|ƒ"  # the first byte of most Japanese letters in Shift JIS
+    "|[a-zà-ÿ][€‚ƒ„†‡ˆ‰Š‹Žšž˜›¡-¦¨-¬¯-³µ¶¸-¿×÷][a-zà-ÿ]"  # cp1250 (Polish, Czech)
 )
 
 
@@ -82,9 +85,10 @@ def _recoded(source: Source, encoding: str) -> Source:
     except (UnicodeDecodeError, UnicodeError) as error:
         start = error.start if isinstance(error, UnicodeDecodeError) else 0
         before = bytes(source.data[:start]).decode(encoding, errors="ignore")
+        name = encoding.removesuffix("-sig").upper()
         raise source.error(
             before.count("\n") + 1,
-            f"byte 0x{source.data[start]:02x} is not {encoding.upper()}; give another encoding",
+            f"byte 0x{source.data[start]:02x} is not {name}; give another encoding",
         ) from None
     return replace(source, data=bytearray(text.removeprefix("\ufeff").encode("utf-8")))
 
@@ -117,7 +121,10 @@ def _is_western(data: bytearray) -> bool:
         text = data.decode("cp1252")
     except UnicodeDecodeError:
         return False
-    return "\0" not in text and _NOT_WESTERN.search(text) is None
+    if "\0" in text or _NOT_WESTERN.search(text) is not None:
+        return False
+    n_accents = len(data.translate(None, bytes(range(0x80))))
+    return n_accents <= _MOST_ACCENTS * len(data)
 
 
 def _refusal(source: Source, at: int) -> Exception:
