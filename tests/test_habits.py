@@ -158,6 +158,20 @@ def test_labels_can_be_added_and_samples_too(tmp_path):
     assert again.label_counts_.tolist() == [24, 16, 16, 10]
 
 
+def test_weights_of_samples_and_labels_reach_the_learner():
+    weights = np.where(["owl" in row for row in LABELS], 3.0, 1.0)
+    params = {"vectorizer": TextVectorizer(min_df=1), "threshold": None}
+    plain = Tagger(OneVsRestSVM(random_state=0), **params).fit(TEXTS, LABELS)
+    for model in (
+        Tagger(OneVsRestSVM(random_state=0), **params).fit(TEXTS, LABELS, sample_weight=weights),
+        Tagger(OneVsRestSVM(class_weight={"owl": 3.0}, random_state=0), **params).fit(
+            TEXTS, LABELS
+        ),
+    ):
+        scores = [one.predict_topk(["an owl"], 1).scores[0, 0] for one in (model, plain)]
+        assert scores[0] > scores[1]
+
+
 def test_negatives_can_be_given_where_none_were_kept():
     model = new_tagger().fit([*TEXTS, "a bee"], [*LABELS, []])
     model.add_labels(["a bee"] * 6, [["insect"]] * 6, negatives=TEXTS)
@@ -323,6 +337,10 @@ WRONG = {
     "a table that has no sparse columns": (
         lambda t: TextVectorizer().set_output(transform="polars"),
         r"polars has no sparse columns.*set_output\(transform='pandas'\)",
+    ),
+    "weights of a label that is not there": (
+        lambda t: Tagger(OneVsRestSVM(class_weight={"emu": 2.0})).fit(TEXTS, LABELS),
+        "class_weight names 'emu', which is no label of the data",
     ),
     "psp without propensities": (
         lambda t: scorers.psp(1)(t.estimator_, t.features(TEXTS), DUMMIES.to_numpy()),

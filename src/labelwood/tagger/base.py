@@ -42,6 +42,7 @@ from labelwood.tagger.choice import (
     default_vectorizer,
     split_taxonomy,
     warn_of_foreign,
+    with_numbered_weights,
 )
 from labelwood.tagger.comparison import compare, comparison_table
 from labelwood.tagger.inputs import content_hash, feature_data, is_matrix, labelled_data, texts_of
@@ -109,6 +110,7 @@ class BaseTagger(FittedEstimator):
         vectorized = time.perf_counter()
         self.comparison_: list[dict[str, Any]] = []
         estimator, self.auto_ = self._chosen_estimator(features, dataset.Y)
+        estimator = with_numbered_weights(estimator, label_names(dataset))
         chosen = time.perf_counter()
         self._fit_estimator(estimator, features, dataset.Y, sample_weight)
         self._seconds = {

@@ -1,6 +1,7 @@
 """The parts that a Tagger takes when none are given: vectorizer, and learners to choose from."""
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 from labelwood.core.caller import user_stacklevel
@@ -44,6 +45,18 @@ def split_taxonomy(given: str | tuple[Any, ...]) -> tuple[str | tuple[Any, ...],
     if len(along) != 1:
         return given, None
     return tuple(one for one in given if one is not along[0]), along[0]
+
+
+def with_numbered_weights(estimator: Any, names: Sequence[str]) -> Any:
+    """The estimator with class weights by column, which people give by the names of labels."""
+    given = getattr(estimator, "class_weight", None)
+    if not isinstance(given, dict):
+        return estimator
+    place = {name: column for column, name in enumerate(names)}
+    unknown = [name for name in given if str(name) not in place]
+    if unknown:
+        raise ParameterError(f"class_weight names {unknown[0]!r}, which is no label of the data.")
+    return estimator.set_params(class_weight={place[str(name)]: given[name] for name in given})
 
 
 def warn_of_foreign(vectorizer: object) -> None:

@@ -75,14 +75,14 @@ def comparison_table(rows: Sequence[Mapping[str, Any]]) -> str:
     Examples
     --------
     >>> print(comparison_table([{"learner": "OneVsRestSVM", "P@1": 0.5, "any wrong": 0.25}]))
-    learner       P@1  any wrong
-    OneVsRestSVM  50.0       25.0  <- selected: best micro-F1 on held-out samples
+    learner         P@1  any wrong
+    OneVsRestSVM   50.0       25.0  <- selected: best micro-F1 on held-out samples
     """
     names = [name for name in rows[0] if name != "learner"]
     width = max(len("learner"), *(len(str(row["learner"])) for row in rows))
-    lines = [f"{'learner':{width}}  " + "  ".join(names)]
+    lines = [f"{'learner':{width}}  " + "  ".join(f"{name:>5}" for name in names)]
     for place, row in enumerate(rows):
-        cells = "  ".join(f"{100 * row[name]:{len(name)}.1f}" for name in names)
+        cells = "  ".join(f"{100 * row[name]:{max(len(name), 5)}.1f}" for name in names)
         mark = "  <- selected: best micro-F1 on held-out samples" if place == 0 else ""
         lines.append(f"{row['learner']:{width}}  {cells}{mark}")
     return "\n".join(lines)

@@ -159,7 +159,7 @@ class Tagger(BaseTagger):
         counts[new.columns] = np.bincount(new.Y.indices, minlength=new.columns.size)
         self.label_counts_ = counts
         self.n_samples_ += int(features.shape[0])
-        if self.remembered_X_ is not None:
+        if self._memory() is not None:
             self.remembered_X_, self.remembered_Y_ = memory.joined(self._memory(), features, Y)
         return self
 

@@ -42,8 +42,8 @@ def test_a_node_learns_where_its_parents_allow_it_and_solves_least_squares_there
         rows = needs(Y[:, above] > 0, axis=1) if above else np.ones(len(X), dtype=bool)
         S, v = X[rows], 2.0 * Y[rows, node] - 1
         expected = np.linalg.solve(np.eye(6) + S.T @ S, S.T @ v)
-        np.testing.assert_allclose(model.coef_.toarray()[:, node], expected, atol=1e-5)
-        np.testing.assert_allclose(online.coef_.toarray()[:, node], expected, atol=1e-5)
+        np.testing.assert_allclose(model.coef_.toarray()[node], expected, atol=1e-5)
+        np.testing.assert_allclose(online.coef_.toarray()[node], expected, atol=1e-5)
         assert online.n_seen_[node] == rows.sum()
 
 
@@ -56,7 +56,7 @@ def test_predictions_follow_the_rule_and_survive_the_disk(rule: str, tmp_path: o
     found = model.predict(X).toarray()
     np.testing.assert_array_equal(again.predict(X).toarray(), found)
     assert dag.is_closed(found)
-    margins = X @ model.coef_.toarray()
+    margins = X @ model.coef_.toarray().T
     needs = np.any if rule == "any" else np.all
     expected = np.zeros_like(found)
     for node, above in enumerate(PARENTS):

@@ -28,7 +28,7 @@ def test_fit_gives_the_weights_of_a_dense_solve(train):
     X, Y = labelled_forest(80, 12)
     model = HierarchicalRLSClassifier(FOREST, train=train, tol=1e-9).fit(X, Y)
     wanted = dense_weights(X, Y, FOREST, independent=train == "independent")
-    np.testing.assert_allclose(model.coef_.toarray(), wanted, atol=1e-6)
+    np.testing.assert_allclose(model.coef_.toarray().T, wanted, atol=1e-6)
     assert model.stop_reason_ == "tolerance met for every node"
 
 
@@ -36,7 +36,7 @@ def test_fit_is_exact_where_there_are_more_features_than_rows():
     X, Y = labelled_forest(60, 5)
     X = unit_rows(sp.hstack([X, random_csr(60, 300, density=0.05)], format="csr"))
     model = HierarchicalRLSClassifier(FOREST).fit(X, Y)
-    np.testing.assert_allclose(model.coef_.toarray(), dense_weights(X, Y, FOREST), atol=2e-6)
+    np.testing.assert_allclose(model.coef_.toarray().T, dense_weights(X, Y, FOREST), atol=2e-6)
 
 
 def test_a_fit_that_meets_its_limit_says_so():
@@ -59,7 +59,7 @@ def test_more_nodes_than_are_solved_side_by_side():
     wide = Taxonomy(tuple(f"n{i}" for i in range(40)), np.array([-1, *[0] * 39]))
     X, Y = labelled_forest(50, 6, taxonomy=wide)
     model = HierarchicalRLSClassifier(wide, n_jobs=2).fit(X, Y)
-    np.testing.assert_allclose(model.coef_.toarray(), dense_weights(X, Y, wide), atol=2e-6)
+    np.testing.assert_allclose(model.coef_.toarray().T, dense_weights(X, Y, wide), atol=2e-6)
 
 
 def test_the_current_instance_shrinks_a_margin_and_keeps_its_sign():
@@ -74,7 +74,7 @@ def test_predictions_agree_with_the_forest_and_follow_the_margins_from_the_top()
     X, Y = labelled_forest(200, 8)
     model = HierarchicalRLSClassifier(FOREST).fit(X[:150], Y[:150])
     predicted = model.predict(X[150:])
-    margins = X[150:].toarray() @ model.coef_.toarray()
+    margins = X[150:].toarray() @ model.coef_.toarray().T
     wanted = np.zeros(margins.shape)
     for node in FOREST.order:
         parent = FOREST.parent[node]
@@ -88,7 +88,7 @@ def test_scores_are_the_margins_of_the_labels_that_were_reached():
     X, Y = labelled_forest(200, 8)
     model = HierarchicalRLSClassifier(FOREST).fit(X[:150], Y[:150])
     scores, predicted = model.decision_function(X[150:]), model.predict(X[150:]).toarray()
-    margins = X[150:].toarray() @ model.coef_.toarray()
+    margins = X[150:].toarray() @ model.coef_.toarray().T
     for row in range(50):
         scored = scores.indices[scores.indptr[row] : scores.indptr[row + 1]]
         reached = [i for i, up in enumerate(FOREST.parent) if up < 0 or predicted[row, up]]
@@ -113,7 +113,7 @@ def test_no_ranking_has_a_label_before_its_parent(seed):
 def test_the_score_of_a_label_is_the_product_along_its_path():
     X, Y = labelled_forest(60, 8)
     model = HierarchicalRLSClassifier(FOREST).fit(X, Y)
-    margins = X.toarray() @ model.coef_.toarray()
+    margins = X.toarray() @ model.coef_.toarray().T
     top = model.predict_topk(X, 7)
     for row in range(5):
         for label, score in zip(top.labels[row], top.scores[row], strict=True):
@@ -129,7 +129,7 @@ def test_labels_are_matched_to_the_taxonomy_by_name_and_by_column():
     columns = HierarchicalRLSClassifier(FOREST).fit(X, Y)
     assert names.classes_.tolist() == sorted(NAMES)
     order = [sorted(NAMES).index(name) for name in NAMES]
-    np.testing.assert_allclose(names.coef_.toarray()[:, order], columns.coef_.toarray(), atol=1e-6)
+    np.testing.assert_allclose(names.coef_.toarray()[order], columns.coef_.toarray(), atol=1e-6)
 
 
 def test_nodes_without_examples_are_listed_and_never_predicted():

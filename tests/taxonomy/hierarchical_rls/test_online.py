@@ -48,7 +48,7 @@ def test_on_line_margins_are_those_of_figure_2_after_every_example(train):
             assert one.estimate == pytest.approx(seed_margin(S, v, x), abs=1e-6)
             compared += 1
         seen = dense_weights(X[:t], Y[:t], FOREST, train == "independent")
-        np.testing.assert_allclose(model.coef_.toarray(), seen, atol=1e-6)
+        np.testing.assert_allclose(model.coef_.toarray().T, seen, atol=1e-6)
     assert compared > 50
 
 

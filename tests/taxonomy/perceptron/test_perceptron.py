@@ -27,7 +27,7 @@ def test_every_node_is_a_perceptron_on_its_own_examples(train, n_epochs):
     for node in range(len(FOREST)):
         S, v = node_examples(X, Y, FOREST, node, independent=train == "independent")
         wanted, _ = perceptron(S, v, n_epochs)
-        np.testing.assert_allclose(model.coef_.toarray()[:, node], wanted, atol=1e-6)
+        np.testing.assert_allclose(model.coef_.toarray()[node], wanted, atol=1e-6)
 
 
 def test_on_line_learning_ends_where_one_pass_does_and_counts_mistakes():

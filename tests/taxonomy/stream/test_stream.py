@@ -38,7 +38,7 @@ def test_predictions_and_weights_are_those_of_the_dual_learner(
         exact.partial_fit(unit[at : at + 1], Y[at : at + 1])
     assert stream.prequential_error == wrong / 60
     order = [stream.names.index(name) for name in TREE.names]
-    np.testing.assert_allclose(stream._arrays.weights[order].T, exact.coef_.toarray(), atol=1e-5)
+    np.testing.assert_allclose(stream._arrays.weights[order], exact.coef_.toarray(), atol=1e-5)
     # How the stream is cut into batches makes no difference.
     whole = TaxonomyStream(5, TREE)
     assert whole.predict_then_learn(X[:60], names[:60]) == answers

@@ -281,7 +281,8 @@ class OneVsRestSVM(LabelEstimator):
     ) -> list[Block]:
         positive, negative = label_costs(self._used_C(), self.propensity, Y)
         classes = self.classes_ if names is None else names
-        factors = class_factors(self.class_weight, Y, classes, self.multilabel_)
+        adding = names is not None
+        factors = class_factors(self.class_weight, Y, classes, self.multilabel_, adding=adding)
         positive, negative = positive * factors[0], negative * factors[1]
         problem = (self._scaled(matrix), Y, labels, positive, negative, Settings.of(self))
         options: dict[str, Any] = {"random_state": self.random_state, "n_jobs": self.n_jobs}

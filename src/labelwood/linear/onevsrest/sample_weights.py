@@ -44,7 +44,7 @@ def check_weights(sample_weight: object, n: int) -> DoubleArray | None:
 
 
 def class_factors(
-    class_weight: object, Y: CSR, classes: AnyArray, multilabel: bool
+    class_weight: object, Y: CSR, classes: AnyArray, multilabel: bool, *, adding: bool = False
 ) -> tuple[DoubleArray, DoubleArray]:
     """By how much the costs of positive and of negative samples of each label are multiplied.
 
@@ -65,8 +65,10 @@ def class_factors(
     else:
         place = {name: column for column, name in enumerate(classes.tolist())}
         for name, weight in _items(class_weight):
-            if name in place:  # labels that are added later are named with all others
+            if name in place:
                 factors[place[name]] = weight
+            elif multilabel and not adding:  # labels that are added are weighed by the same dict
+                raise ParameterError(f"class_weight names {name!r}, which is no label of the data.")
     return factors, factors[::-1] if not multilabel and n_labels == 2 else ones
 
 

@@ -81,7 +81,7 @@ class HierarchicalRLSClassifier(HierarchicalClassifier):
         The `train` that learning began with.
     scaled_ : bool
         Whether rows had to be scaled to length one, or were empty.
-    coef_ : csr_array of shape (n_features, n_labels)
+    coef_ : csr_array of shape (n_labels, n_features)
         The weights.
     n_iter_ : int
         After `fit`: the largest number of iterations of a node.

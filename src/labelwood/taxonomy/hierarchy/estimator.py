@@ -272,8 +272,8 @@ class HierarchicalClassifier(LabelEstimator):
 
     @property
     def coef_(self) -> CSR:
-        """Weights as CSR of shape (n_features, n_labels), assembled at each call."""
-        return self._postings().to_csr(self.classes_.size)
+        """Weights as CSR of shape (n_labels, n_features), assembled at each call."""
+        return sp.csr_array(self._postings().to_csr(self.classes_.size).T)
 
     def explain(self, X: object) -> list[list[NodeMargin]]:
         """For each sample the labels on its paths, from the top, with their margins.
