@@ -45,7 +45,7 @@ def held_out_scores(
     n = X.shape[0]
     if n < MIN_SAMPLES:
         raise DataError(
-            f"Calibration takes at least {MIN_SAMPLES} samples. Got n_samples = {n}; "
+            f"Calibration takes at least {MIN_SAMPLES} samples of any class. Got n_samples = {n}; "
             "use calibrate=False."
         )
     order = np.random.default_rng(seed_sequence(random_state)).permutation(n)
