@@ -317,6 +317,13 @@ def test_what_was_guessed_is_remarked_unless_quiet(tmp_path):
     assert CliRunner().invoke(app, [*arguments, "-q"]).stderr == ""
 
 
+def test_figures_on_the_training_data_come_with_a_warning(model, documents, tmp_path):
+    seen = CliRunner().invoke(app, ["eval", str(model), str(documents), "-q"])
+    assert "warning: the model was trained on docs.jsonl (JSONL), so these figures" in seen.stderr
+    (tmp_path / "new.jsonl").write_text('{"text": "a cat", "labels": ["cat"]}\n')
+    assert CliRunner().invoke(app, ["eval", str(model), str(tmp_path / "new.jsonl")]).stderr == ""
+
+
 def test_tables_are_written_by_their_suffix(model, tmp_path):
     lines = tmp_path / "new.txt"
     lines.write_text("a cat\nan öwl\n")

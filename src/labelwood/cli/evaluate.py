@@ -1,12 +1,16 @@
 """`labelwood eval`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from labelwood.cli import options
 from labelwood.cli.source import Source, check_labels, check_output, with_source
+
+if TYPE_CHECKING:
+    from labelwood.data.dataset import Dataset
+    from labelwood.tagger import Tagger
 
 
 @with_source
@@ -47,6 +51,7 @@ def evaluate(
         if len(dataset) == 0:
             raise DataError(f"{dataset.description} has no samples to evaluate the model on")
         check_labels(dataset)
+        _warn_of_training_data(tagger, dataset)
         evaluation = tagger.evaluate(dataset, ks=ranks, delta=delta, random_state=seed)
     if per_label is not None:
         evaluation.write_per_label_csv(per_label)
@@ -56,6 +61,17 @@ def evaluate(
         typer.echo(str(evaluation))
     else:
         typer.echo(evaluation.summary(propensity=True if propensity else None))
+
+
+def _warn_of_training_data(tagger: "Tagger", dataset: "Dataset") -> None:
+    from labelwood.tagger.inputs import content_hash
+
+    if content_hash(dataset) == tagger.data_hash_:
+        typer.echo(
+            f"labelwood: warning: the model was trained on {dataset.description}, so these figures "
+            "are too good; measure it on other samples",
+            err=True,
+        )
 
 
 def _ranks(text: str) -> tuple[int, ...]:
