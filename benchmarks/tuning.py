@@ -85,7 +85,7 @@ def _check(learner: str, X, Y, X_kept, Y_kept) -> dict[str, object]:
         start = time.process_time()
         model = make(C=C, random_state=0).fit(X, Y)
         seconds = time.process_time() - start
-        precisions, score = mean_precision(model, X_kept, Y_kept)
+        precisions, score, _ = mean_precision(model, X_kept, Y_kept)
         figures.append((C, *(100 * one for one in precisions), 100 * score, seconds))
     return {"chosen": figures[0], "grid": figures[1:], "tuning seconds": tuning_seconds}
 

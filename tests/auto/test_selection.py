@@ -226,7 +226,7 @@ def test_calibration_takes_longer(train):
     pilots = [Pilot(part.X.shape[0], 4.0, 4000)]
     size = Size.of(train.X, train.Y, 1)
     plain, calibrated = (
-        expected_cost(OneVsRestSVM(calibrate=one), part, pilots, size, 10.0, 2.0)
+        expected_cost(OneVsRestSVM(calibrate=one), 1.0, part, pilots, size, 10.0, 2.0)
         for one in (False, True)
     )
     assert calibrated.seconds > 1.5 * plain.seconds > 6

@@ -84,6 +84,7 @@ class Size(NamedTuple):
 
 def expected_cost(
     estimator: Any,
+    C: float,
     part: Part,
     pilots: Sequence[Pilot],
     size: Size,
@@ -92,16 +93,18 @@ def expected_cost(
 ) -> Cost:
     """Time and memory of the whole fit: powers of the samples, through `pilots` and a smaller one.
 
-    `pilots` were fitted on `part`, and `copies` is how often the model is held at the peak.
+    `pilots` were fitted on `part` with `C`, and `copies` is how often the model is held at the
+    peak.
     """
     n = part.X.shape[0]
-    quarter = timed_fit(with_default_C(estimator), head(part, max(n // _QUARTER, 1)))
+    model = clone(estimator).set_params(C=C, calibrate=False)
+    quarter = timed_fit(model, head(part, max(n // _QUARTER, 1)))
     seconds = float(np.median([one.seconds for one in pilots]))
-    model = float(np.median([one.bytes for one in pilots]))
+    size_of_model = float(np.median([one.bytes for one in pilots]))
     factor = _CALIBRATION if getattr(estimator, "calibrate", False) else 1.0
     return Cost(
         factor * grown(quarter.seconds, seconds, n, size.n),
-        int(scratch + copies * grown(quarter.bytes, model, n, size.n)),
+        int(scratch + copies * grown(quarter.bytes, size_of_model, n, size.n)),
     )
 
 

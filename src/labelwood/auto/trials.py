@@ -43,6 +43,8 @@ _HOPELESS = 2.0
 # One-vs-rest is not tried where it would take this many nominal seconds in one thread: its time
 # grows with samples × labels, and that of a trial with it.
 _MAX_NOMINAL = 7200.0
+# How often a model is held at the peak: one-vs-rest concatenates its blocks.
+_COPIES = {"one-vs-rest": 2.1, "tree": 1.1}
 _WARM_UP = 64  # rows of a fit that loads the kernels, so that no pilot is timed while it does
 
 
@@ -53,14 +55,14 @@ class _Trials:
         self.estimator = estimator
         self.parts = parts
         self.objective = objective
-        self.pilots: list[Pilot] = []
+        self.pilots: dict[float, list[Pilot]] = {}
 
     def quality(self, C: float) -> Quality:
         """Fit on all parts, and rank what they hold out."""
         found = []
         for part in self.parts:
             model = clone(self.estimator).set_params(C=C, calibrate=False)
-            self.pilots.append(timed_fit(model, part))
+            self.pilots.setdefault(C, []).append(timed_fit(model, part))
             found.append(_quality(model, part, self.objective))
         return mean_quality(found)
 
@@ -116,9 +118,9 @@ def _try_one_vs_rest(
 ) -> Candidate:
     trials = _Trials(estimator, parts, objective)
     tuning = trials.tuned()
-    scratch = size.one_vs_rest_scratch
-    cost = expected_cost(estimator, parts[0], trials.pilots, size, scratch, 2.2)
     best = _nearest(tuning)
+    scratch, pilots = size.one_vs_rest_scratch, trials.pilots[best.C]
+    cost = expected_cost(estimator, best.C, parts[0], pilots, size, scratch, _COPIES["one-vs-rest"])
     name = type(estimator).__name__
     return Candidate("one-vs-rest", name, {"C": tuning.C}, cost, best.precisions, best.score)
 
@@ -134,7 +136,8 @@ def _try_trees(
     trials = _Trials(estimator, parts, objective)
     tuning = trials.tuned()
     kind, best = type(estimator).__name__, _nearest(tuning)
-    cost = expected_cost(estimator, parts[0], trials.pilots, size, size.tree_scratch, 1.1)
+    scratch, pilots = size.tree_scratch, trials.pilots[best.C]
+    cost = expected_cost(estimator, best.C, parts[0], pilots, size, scratch, _COPIES["tree"])
     tree = Candidate("label tree", kind, {"C": tuning.C}, cost, best.precisions, best.score)
     hopeless = best.score < max((one.score or 0.0 for one in others), default=0.0) - _HOPELESS / 100
     found = [tree]
@@ -147,7 +150,7 @@ def _try_trees(
             continue
         more = _Trials(clone(estimator).set_params(**params), parts, objective)
         quality = more.quality(best.C)
-        costs = scaled_cost(cost, trials.pilots, more.pilots, size.tree_scratch)
+        costs = scaled_cost(cost, pilots, more.pilots[best.C], scratch)
         found.append(varied._replace(cost=costs, precisions=quality[0], score=quality[1]))
     return found
 

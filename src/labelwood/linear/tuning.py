@@ -150,7 +150,7 @@ def nominal_seconds(X: CSR, Y: CSR) -> float:
     cells = max(n * n_blocks, 1)
     visited = -cells * np.expm1(-Y.nnz / cells)
     visit = 2e-7 * (1 + 2.5 * min(X.shape[1] / 50_000, 1))
-    scans = 3.5e-9 * n_blocks * (X.nnz + 10 * n)
+    scans = 3.5e-9 * n_blocks * (X.nnz + 30 * n)
     return float(scans + (visit * visited + 5e-5 * n_blocks) * per_row)
 
 
