@@ -82,6 +82,26 @@ class Tuning(NamedTuple):
         }
 
 
+class TunedC:
+    """What estimators with `C="auto"` share: `C_` and `tuning_`, set by `_choose_C` in `fit`."""
+
+    C: float | str | DoubleArray
+    C_: float | str | DoubleArray
+    tuning_: dict[str, Any]
+
+    def _choose_C(self, X: CSR, Y: CSR, default: float) -> None:
+        """Set `C_`, and `tuning_` where it was chosen by trial."""
+        self.__dict__.pop("tuning_", None)
+        self.C_ = self.C
+        if isinstance(self.C, str):
+            tuning = tune_C(self, X, Y, default)
+            self.C_, self.tuning_ = tuning.C, tuning.to_dict()
+
+    def _used_C(self) -> Any:
+        """`C_`, or the parameter where an array for other labels was set since, or an old model."""
+        return vars(self).get("C_", self.C) if isinstance(self.C, str) else self.C
+
+
 def tune_C(estimator: Any, X: CSR, Y: CSR, default: float) -> Tuning:
     """The multiple of `default` with the best mean of P@1, 3 and 5 on held-out samples.
 

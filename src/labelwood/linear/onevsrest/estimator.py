@@ -32,7 +32,7 @@ from labelwood.linear.onevsrest.sample_weights import (
     train_weighted,
 )
 from labelwood.linear.onevsrest.working_sets import Block, Settings, label_costs, train_labels
-from labelwood.linear.tuning import tune_C
+from labelwood.linear.tuning import TunedC
 
 # Chosen on training folds of several data sets (docs/research/onevsrest.md).
 _DEFAULT_C = 0.55
@@ -48,7 +48,7 @@ _PER_LABEL_DIAGNOSTICS = {
 }
 
 
-class OneVsRestSVM(LabelEstimator):
+class OneVsRestSVM(TunedC, LabelEstimator):
     """A linear support vector machine (squared hinge loss) for each label.
 
     Parameters
@@ -223,25 +223,13 @@ class OneVsRestSVM(LabelEstimator):
         if weights is not None and not np.all(weights > 0):
             kept = np.flatnonzero(weights > 0)
             matrix, Y, weights = matrix[kept], Y[kept], weights[kept]
-        self._choose_C(matrix, Y)
+        self._choose_C(matrix, Y, _DEFAULT_C)
         if self.calibrate:
             self._calibrate(matrix, Y, weights, C=self.C_)
         blocks = self._train(matrix, Y, labels_with_samples(Y), weights)
         self._reset()
         self._merge_blocks(blocks)
         return self
-
-    def _choose_C(self, X: CSR, Y: CSR) -> None:
-        """Set `C_`, and `tuning_` where it was chosen by trial."""
-        self.__dict__.pop("tuning_", None)
-        self.C_ = self.C
-        if isinstance(self.C, str):
-            tuning = tune_C(self, X, Y, _DEFAULT_C)
-            self.C_, self.tuning_ = tuning.C, tuning.to_dict()
-
-    def _used_C(self) -> float | DoubleArray:
-        """`C_`, or the parameter where an array for other labels was set since, or an old model."""
-        return vars(self).get("C_", self.C) if isinstance(self.C, str) else self.C
 
     def add_labels(self, X: object, Y: object, labels: Sequence[object]) -> Self:
         """Train some labels, new or known ones, and leave all others as they are, to the bit.

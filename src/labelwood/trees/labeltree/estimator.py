@@ -30,7 +30,7 @@ from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, DoubleArray
 from labelwood.errors import DataError
 from labelwood.linear.onevsrest import label_costs
-from labelwood.linear.tuning import tune_C
+from labelwood.linear.tuning import TunedC
 from labelwood.trees.labeltree.arrays import LabelForest, Search
 from labelwood.trees.labeltree.fitting import Outcome, add_labels, fit_trees
 from labelwood.trees.labeltree.training import Settings
@@ -40,7 +40,7 @@ _DEFAULT_C = 1.0
 _NO_THRESHOLD = -1.0  # below every score
 
 
-class LabelTreeClassifier(LabelEstimator):
+class LabelTreeClassifier(TunedC, LabelEstimator):
     """Trees over the labels, with a linear classifier for each child of a node.
 
     Training and prediction visit few of the labels: for a hundred thousand labels and more, and
@@ -210,7 +210,7 @@ class LabelTreeClassifier(LabelEstimator):
     def fit(self, X: object, y: object) -> Self:
         """Cluster the labels and train the classifiers of all trees."""
         matrix, Y = self._begin_fit(X, y)
-        self._choose_C(matrix, Y)
+        self._choose_C(matrix, Y, _DEFAULT_C)
         if self.calibrate:
             self._calibrate(matrix, Y, C=self.C_)
         outcome = fit_trees(
@@ -224,18 +224,6 @@ class LabelTreeClassifier(LabelEstimator):
         )
         self._set_forest(outcome)
         return self
-
-    def _choose_C(self, X: CSR, Y: CSR) -> None:
-        """Set `C_`, and `tuning_` where it was chosen by trial."""
-        self.__dict__.pop("tuning_", None)
-        self.C_ = self.C
-        if isinstance(self.C, str):
-            tuning = tune_C(self, X, Y, _DEFAULT_C)
-            self.C_, self.tuning_ = tuning.C, tuning.to_dict()
-
-    def _used_C(self) -> float | DoubleArray:
-        """`C_`, or the parameter where an array for other labels was set since, or an old model."""
-        return vars(self).get("C_", self.C) if isinstance(self.C, str) else self.C
 
     def add_labels(self, X: object, Y: object, labels: Sequence[object]) -> Self:
         """Add new labels, and leave the classifiers of all others as they are.
