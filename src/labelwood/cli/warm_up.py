@@ -196,9 +196,17 @@ def _vectorize() -> None:
         vectorizer.transform(texts[:1])
         vectorizer.transform(texts)
     vectorizer.locate(texts[0])
+    labels = [["cat"], ["owl"], ["cat", "owl"]] * 3
+    TextVectorizer(min_df=1, max_features=5, selection="chi2").fit(texts, labels)
 
 
 def _experiment() -> None:
+    from labelwood import BestArmExperiment
     from labelwood.experiments.simulation import Setting, simulate
 
+    experiment = BestArmExperiment(2, 0.1, random_state=0)
+    for arm in (0, 1):
+        experiment.record(arm, 1)
+    experiment.update()
+    experiment.intervals()
     simulate([0.5, 0.6], 0.05, Setting(200), runs=2, random_state=0)
