@@ -57,9 +57,30 @@ def test_the_bound_of_a_decision_holds_on_new_samples_and_uses_unit_weights() ->
         budgeted_classifier_bound(model, X, y, delta=1.5)
 
 
+def test_the_bound_of_a_decision_is_theorem_4_of_its_weights_of_norm_one() -> None:
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(300, 4)).astype(np.float32)
+    y = X[:, 1] - 0.5 * X[:, 3] + 0.4 > 0
+    model = BudgetedClassifier(2).fit(X, y)
+    bound = budgeted_classifier_bound(model, X, y)
+    scores = model.decision_function(X)
+    weights = np.linalg.lstsq(np.column_stack([X, np.ones(300)]), scores, rcond=None)[0]
+    margins = np.where(y, 1, -1) * scores / np.linalg.norm(weights)
+    squares = (X[:, [1, 3]].astype(float) ** 2).sum(axis=1) + 1
+    terms, margin = theorem_4_terms(margins, squares, 2, 4, 0.05)
+    assert bound.terms == pytest.approx(terms, rel=1e-4)
+    assert bound.facts["margin"] == pytest.approx(margin, rel=1e-6)
+    assert bound.assumes.endswith("probability 0.95")
+    assert bound.trivial == path_dimension_bound([1.0], 9).trivial == 1
+
+
 def test_theorem_16_is_the_smaller_of_its_two_halves() -> None:
     assert fat_shattering_bound(2.0, 0.5, 100) == 16
     assert fat_shattering_bound(2.0, 0.1, 10) == 11
+    assert fat_shattering_bound(0.5, 0.25, 0) == 1
+    for bad in ((0.0, 1.0, 1), (1.0, 0.0, 1), (1.0, 1.0, -1)):
+        with pytest.raises(ParameterError, match="fat_shattering_bound"):
+            fat_shattering_bound(*bad)
 
 
 def test_lemma_15_is_its_formula() -> None:
@@ -69,5 +90,11 @@ def test_lemma_15_is_its_formula() -> None:
         sum(one * log2(4 * math.e * n / one) for one in k) * log2(8 * n) + log2(2**2 / delta)
     ) / n
     assert path_dimension_bound(k, n, delta).value == pytest.approx(expected, rel=1e-12)
+    assert path_dimension_bound(k, n) == path_dimension_bound(k, n, 0.05)
+    assert path_dimension_bound(k, 1).vacuous
+    with pytest.raises(ParameterError, match="'n'"):
+        path_dimension_bound(k, 0)
+    with pytest.raises(ParameterError, match="'delta'"):
+        path_dimension_bound(k, n, 1.5)
     with pytest.raises(DataError, match="positive numbers"):
         path_dimension_bound([0.0], 10)

@@ -13,6 +13,8 @@ from labelwood.data.taxonomy import ParentSets
 
 BoolMatrix = NDArray[np.bool_]
 
+_NEVER = 1e-9  # probability of a label whose margin is −1 or less, so that logarithms are finite
+
 
 class NodeMargin(NamedTuple):
     """Why a label was predicted, or where a prediction stopped.
@@ -156,6 +158,24 @@ class Forest:
                     found[rows, at] = is_clear(int(nodes[at]), rows)
             result[:, nodes] = found
         return result[:, :-1]
+
+    def likeliest(self, margins: FloatArray) -> BoolMatrix:
+        """The label set of greatest probability, if labels follow (1 + margin)/2.
+
+        Cesa-Bianchi, Conconi & Gentile 2004, remark 4, with fitted margins in place of the true
+        ones: from the leaves upwards, a positive label is worth its own logarithm and the better
+        answer of each of its children, a negative one settles all below it.
+        """
+        p = np.clip((1 + margins.astype(np.float64)) / 2, _NEVER, 1 - _NEVER)
+        below = np.zeros((margins.shape[0], self.parent.size + 1))
+        gains = np.empty(margins.shape)
+        for nodes in reversed(self.levels):
+            negative = np.log1p(-p[:, nodes])
+            positive = np.log(p[:, nodes]) + below[:, nodes]
+            gains[:, nodes] = positive - negative
+            # A parent may have several of these nodes as children, so they are added one by one.
+            np.add.at(below.T, self.parent[nodes], np.maximum(positive, negative).T)
+        return self.predicted(gains)
 
     def reached(self, predicted: BoolMatrix) -> BoolMatrix:
         """Labels whose parent is predicted: roots, and children of predicted labels."""

