@@ -175,7 +175,7 @@ class Forest:
             gains[:, nodes] = positive - negative
             # A parent may have several of these nodes as children, so they are added one by one.
             np.add.at(below.T, self.parent[nodes], np.maximum(positive, negative).T)
-        return self.predicted(gains)
+        return self.predicted(gains.astype(np.float32))
 
     def reached(self, predicted: BoolMatrix) -> BoolMatrix:
         """Labels whose parent is predicted: roots, and children of predicted labels."""
