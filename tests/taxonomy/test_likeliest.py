@@ -41,7 +41,7 @@ def test_a_fitted_model_gives_it_on_request() -> None:
     X = np.eye(3)[[0, 1, 2] * 4]
     Y = np.array([[1, 1, 0], [1, 0, 1], [0, 0, 0]] * 4)
     model = HierarchicalRLSClassifier(tree).fit(X, Y)
-    margins = X @ model.coef_.toarray()
+    margins = X @ model.coef_.toarray().T
     found = model.set_params(assignment="likeliest").predict(X).toarray() > 0
     np.testing.assert_array_equal(found, Forest(tree.parent).likeliest(margins))
     with pytest.raises(ParameterError, match="confidence is for single labels"):
