@@ -9,6 +9,7 @@ _HOME = {
     "Taxonomy": "labelwood.data.taxonomy",
     "TextVectorizer": "labelwood.data.text",
     "TopK": "labelwood.core.topk",
+    "frame_dataset": "labelwood.data.frames",
     "load_dataset": "labelwood.data.load",
     "pydocs": "labelwood.data.corpora.pydocs",
     "save_dataset": "labelwood.data.load",
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from labelwood.data.corpora.pydocs import pydocs as pydocs
     from labelwood.data.corpora.synthetic import synthetic as synthetic
     from labelwood.data.dataset import Dataset as Dataset
+    from labelwood.data.frames import frame_dataset as frame_dataset
     from labelwood.data.load import load_dataset as load_dataset
     from labelwood.data.load import save_dataset as save_dataset
     from labelwood.data.splits import split as split
