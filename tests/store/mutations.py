@@ -134,6 +134,8 @@ def change_json(rng: random.Random, content: Any) -> None:
             places.append((value, key))
             if isinstance(one, (dict, list)):
                 stack.append(one)
+    if not places:  # an earlier change has removed everything
+        return
     owner, key = rng.choice(places)
     if isinstance(owner, dict) and rng.random() < 0.1:
         del owner[key]
