@@ -13,6 +13,7 @@ from labelwood.metrics import propensity
 
 TEXTS = ["a cat on a mat", "a dog in a fog", "the cat and the dog", "an owl", "owl and cat"] * 3
 LABELS = [["cat"], ["dog"], ["cat", "dog"], ["owl"], ["cat", "owl"]] * 3
+NAMES = ["cat", "dog", "owl"]
 
 
 @pytest.fixture(scope="module")
@@ -288,3 +289,19 @@ def test_the_truth_is_left_as_it_is_where_training_was_on_open_label_sets():
     data = replace(data, taxonomy=taxonomy)
     tagger = Tagger(OneVsRestSVM(random_state=0), TextVectorizer(min_df=1)).fit(data)
     assert not tagger.closed_labels_
+
+
+def test_a_model_that_was_saved_before_thresholds_decides_as_it_did(tmp_path):
+    model = Tagger(OneVsRestSVM(random_state=0), TextVectorizer(min_df=1), threshold=None)
+    model.fit(TEXTS, LABELS)
+    for name in ("threshold_", "comparison_", "text_columns_", "remembered_X_", "remembered_Y_"):
+        delattr(model, name)
+    labelwood.save(model, tmp_path / "model")
+    old = labelwood.load(tmp_path / "model")
+    decided = old.estimator_.predict(old.features(TEXTS))
+    names = [[NAMES[i] for i in np.flatnonzero(row)] for row in decided.toarray()]
+    assert old.predict(TEXTS) == names
+    with pytest.raises(DataError, match="add_labels needs samples without the new label too"):
+        old.add_labels(["an owl"], [["bird"]])
+    old.add_labels(["an owl"] * 3, [["bird"]] * 3, negatives=TEXTS[:3])
+    assert old.classes_.tolist() == [*NAMES, "bird"]
