@@ -28,6 +28,7 @@ from labelwood.linear.tuning import (
     mean_quality,
     quality_of_hits,
     search_C,
+    transferred,
 )
 from labelwood.metrics.label_sets import matched_sets
 from labelwood.metrics.propensity import propensity
@@ -51,8 +52,15 @@ _WARM_UP = 64  # rows of a fit that loads the kernels, so that no pilot is timed
 class _Trials:
     """Fits of one learner on held-out parts: qualities by `C`, and what they cost."""
 
-    def __init__(self, estimator: Any, parts: tuple[Part, ...], objective: str) -> None:
+    def __init__(
+        self,
+        estimator: Any,
+        parts: tuple[Part, ...],
+        objective: str,
+        search: dict[str, Any] | None = None,
+    ) -> None:
         self.estimator = estimator
+        self.search = search or {}  # parameters of prediction, set after the fit
         self.parts = parts
         self.objective = objective
         self.pilots: dict[float, list[Pilot]] = {}
@@ -63,14 +71,15 @@ class _Trials:
         for part in self.parts:
             model = clone(self.estimator).set_params(C=C, calibrate=False)
             self.pilots.setdefault(C, []).append(timed_fit(model, part))
+            model.set_params(**self.search)
             found.append(_quality(model, part, self.objective))
         return mean_quality(found)
 
-    def tuned(self) -> Tuning:
-        """The best `C`, or the one that is given."""
+    def tuned(self, n: int) -> Tuning:
+        """The best `C` for `n` samples, or the one that is given."""
         default = type(self.estimator)().C
         if isinstance(self.estimator.C, str):
-            return search_C(self.quality, default)
+            return transferred(search_C(self.quality, default), self.parts[0].X.shape[0], n)
         C = self.estimator.C
         return Tuning(C, (Trial(C, *self.quality(C)[:2]),), "given")
 
@@ -117,7 +126,7 @@ def _try_one_vs_rest(
     estimator: Any, parts: tuple[Part, ...], objective: str, size: Size
 ) -> Candidate:
     trials = _Trials(estimator, parts, objective)
-    tuning = trials.tuned()
+    tuning = trials.tuned(size.n)
     best = _nearest(tuning)
     scratch, pilots = size.one_vs_rest_scratch, trials.pilots[best.C]
     cost = expected_cost(estimator, best.C, parts[0], pilots, size, scratch, _COPIES["one-vs-rest"])
@@ -134,7 +143,7 @@ def _try_trees(
 ) -> list[Candidate]:
     """One tree with its best `C`, and with that what more trees and a wider beam gain."""
     trials = _Trials(estimator, parts, objective)
-    tuning = trials.tuned()
+    tuning = trials.tuned(size.n)
     kind, best = type(estimator).__name__, _nearest(tuning)
     scratch, pilots = size.tree_scratch, trials.pilots[best.C]
     cost = expected_cost(estimator, best.C, parts[0], pilots, size, scratch, _COPIES["tree"])
@@ -148,7 +157,10 @@ def _try_trees(
             costs = Cost(times * cost.seconds, times * cost.bytes)
             found.append(varied._replace(cost=costs, precisions=None, score=None))
             continue
-        more = _Trials(clone(estimator).set_params(**params), parts, objective)
+        # A wide beam is for prediction: in training it would triple the time.
+        search = {name: value for name, value in params.items() if name == "beam"}
+        trees = clone(estimator).set_params(n_trees=params.get("n_trees", 1))
+        more = _Trials(trees, parts, objective, search)
         quality = more.quality(best.C)
         costs = scaled_cost(cost, pilots, more.pilots[best.C], scratch)
         found.append(varied._replace(cost=costs, precisions=quality[0], score=quality[1]))
@@ -171,8 +183,8 @@ def _variants(estimator: Any, size: Size) -> dict[str, dict[str, Any]]:
 
 
 def _nearest(tuning: Tuning) -> Trial:
-    """The trial whose C is closest to the chosen one."""
-    return min(tuning.trials, key=lambda one: abs(np.log(one.C / tuning.C)))
+    """The trial of the greatest score, the one that is closest to the chosen C among equals."""
+    return max(tuning.trials, key=lambda one: (one.score, -abs(np.log(one.C / tuning.C))))
 
 
 def _without_trial(rest: Any, tree: Any, size: Size) -> list[Candidate]:
