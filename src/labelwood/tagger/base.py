@@ -113,6 +113,7 @@ class BaseTagger(FittedEstimator):
         estimator = with_numbered_weights(estimator, label_names(dataset))
         chosen = time.perf_counter()
         self._fit_estimator(estimator, features, dataset.Y, sample_weight)
+        self._widen_beam()
         self._seconds = {
             "text": vectorized - start,
             "choice": chosen - vectorized,
@@ -145,7 +146,8 @@ class BaseTagger(FittedEstimator):
                 memory_limit=self.memory_limit,
                 random_state=next(iter(learners.values())).random_state,
             )
-            estimator = clone(learners[choice.learner]).set_params(**choice.candidate.params)
+            params = {k: v for k, v in choice.candidate.params.items() if k != "beam"}
+            estimator = clone(learners[choice.learner]).set_params(**params)
             record = choice.to_dict()
             tables.append(str(choice))
             if along is not None:
@@ -157,6 +159,13 @@ class BaseTagger(FittedEstimator):
         for table in tables:
             _logger.info("%s", table)
         return estimator, record
+
+    def _widen_beam(self) -> None:
+        """Set the beam that was chosen: it is for prediction, and would triple the training."""
+        choice = self.choice_
+        params = {} if choice is None else choice.candidate.params
+        if "beam" in params and "beam" in self.estimator_.get_params(deep=False):
+            self.estimator_.set_params(beam=params["beam"])
 
     def _fit_estimator(self, estimator: Any, X: CSR, Y: CSR, sample_weight: object) -> None:
         """Fit, learn probabilities and the threshold on held-out samples, and keep samples."""
