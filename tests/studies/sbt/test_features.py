@@ -10,7 +10,7 @@ from labelwood.studies.sbt._binary import Split
 from labelwood.studies.sbt.features import C_GRID, L1_GRID, _of_planes, _sparse, _within
 from studies.sbt.binary import linear_points, write_set
 
-LEARNERS = ["SBT", "SBT of planes", "BAC", "L1-SVM", "L1-logistic"]
+LEARNERS = ["SBT", "SBT of planes", "BAC", "FGM", "L1-SVM", "L1-logistic"]
 
 
 @pytest.fixture(scope="module")
