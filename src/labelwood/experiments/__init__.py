@@ -1,5 +1,6 @@
 """Adaptive experiments that may be watched at any time, one or many of them."""
 
+from labelwood.experiments.analysis import analyze
 from labelwood.experiments.best_arm import (
     ArmStatistics,
     Bernoulli,
@@ -9,9 +10,10 @@ from labelwood.experiments.best_arm import (
 )
 from labelwood.experiments.ledger import Ledger
 from labelwood.experiments.online_fdr import online_fdr
-from labelwood.experiments.plan import plan
+from labelwood.experiments.plan import fixed_horizon, plan
 from labelwood.experiments.sequence import ExperimentSequence
 from labelwood.experiments.simulation import Setting, simulate, simulate_sequence
+from labelwood.experiments.stopping import stopping_bound
 
 __all__ = [
     "ArmStatistics",
@@ -22,8 +24,11 @@ __all__ = [
     "Ledger",
     "Setting",
     "SubGaussian",
+    "analyze",
+    "fixed_horizon",
     "online_fdr",
     "plan",
     "simulate",
     "simulate_sequence",
+    "stopping_bound",
 ]

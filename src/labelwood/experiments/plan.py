@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelwood.core import params
-from labelwood.core.random import RandomState
+from labelwood.core.random import RandomState, seed_sequence
 from labelwood.core.types import DoubleArray
 from labelwood.errors import DataError, ParameterError
 from labelwood.experiments.best_arm import (
@@ -137,6 +137,7 @@ def plan(
     delta : float
         The level δ.
     reward : "bernoulli", "gaussian" or RewardModel
+        Evidence that is tuned by an effect takes `gap` for it unless the model states one.
     baseline : float, optional
         The mean of the control. The middle of the range unless given, where rewards vary most.
     epsilon, policy, max_samples
@@ -156,6 +157,9 @@ def plan(
     beta 3900.0 0.0
     """
     model = as_reward_model("plan", reward)
+    if model.evidence != "bounds" and model.effect is None:
+        params.check_parameter("plan", "gap", gap, params.Real(above=0))
+        model = model.with_evidence(model.evidence, float(gap))
     for (name, constraint), value in zip(
         _CONSTRAINTS.items(), (n_arms, delta, epsilon, baseline), strict=True
     ):
@@ -185,7 +189,7 @@ def plan(
 
 def _relative_variance(means: DoubleArray, model: RewardModel) -> float:
     """The rewards' variance over σ², when the bound makes use of it being smaller."""
-    if model.bound != "beta":
+    if (model.bound != "beta" and model.evidence == "bounds") or not math.isfinite(model.low):
         return 1.0
     variances = (means - model.low) * (model.high - means)
     return float((variances[0] + variances[-1]) / 2 / model.sigma**2)
@@ -201,3 +205,59 @@ def _means(n_arms: int, gap: float, baseline: float | None, model: RewardModel) 
             f"[{model.low:g}, {model.high:g}]; give another baseline or gap."
         )
     return means
+
+
+@dataclass(frozen=True)
+class FixedHorizon:
+    """What a z-test of two proportions needs, and what it risks when it is watched."""
+
+    n_samples: int
+    """Of both arms together, for the power asked, if nobody looks before."""
+    power: float
+    looks: int
+    false_alarms: float
+    """How often it is significant at one of the looks though the arms are equal, simulated."""
+
+
+def fixed_horizon(
+    baseline: float,
+    gap: float,
+    delta: float,
+    *,
+    power: float = 0.9,
+    looks: int = 20,
+    runs: int = 4000,
+    random_state: RandomState = None,
+) -> FixedHorizon:
+    """The two-sided z-test of two proportions at level δ, and the price of peeking at it.
+
+    The number of samples is the textbook's, with the variances of both arms. For the risk, two
+    arms of rate `baseline` are drawn and tested `looks` times at equal distances.
+
+    Examples
+    --------
+    >>> test = fixed_horizon(0.05, 0.01, 0.05, random_state=0)
+    >>> test.n_samples, 0.2 < test.false_alarms < 0.3
+    (21834, True)
+    """
+    from scipy.stats import norm
+
+    name = "fixed_horizon"
+    params.check_parameter(name, "baseline", baseline, params.Real(above=0, below=1))
+    params.check_parameter(name, "gap", gap, params.Real(above=0, below=1 - float(baseline)))
+    params.check_parameter(name, "delta", delta, DELTA)
+    params.check_parameter(name, "power", power, params.Real(above=0, below=1))
+    params.check_parameter(name, "looks", looks, params.Integer(low=1))
+    params.check_parameter(name, "runs", runs, params.Integer(low=1))
+    rate = baseline + gap
+    variance = baseline * (1 - baseline) + rate * (1 - rate)
+    z = float(norm.isf(delta / 2))
+    n = math.ceil((z + float(norm.ppf(power))) ** 2 * variance / gap**2)
+    rng = np.random.default_rng(seed_sequence(random_state))
+    each = max(1, n // looks)
+    hits = np.cumsum(rng.binomial(each, baseline, (2, runs, looks)), axis=2)
+    pulled = each * np.arange(1, looks + 1)
+    pooled = hits.sum(axis=0) / (2 * pulled)
+    deviation = np.sqrt(np.maximum(pooled * (1 - pooled), 1e-300) * 2 / pulled)
+    alarms = np.abs(hits[1] - hits[0]) / pulled > z * deviation
+    return FixedHorizon(2 * n, power, looks, float(alarms.any(axis=1).mean()))

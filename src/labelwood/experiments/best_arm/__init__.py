@@ -8,9 +8,16 @@ from labelwood.experiments.best_arm._kernels import (
     levels,
     renew,
 )
-from labelwood.experiments.best_arm.always_valid import treatment_p_values
+from labelwood.experiments.best_arm.always_valid import (
+    Intervals,
+    RunningPValue,
+    arm_p_value,
+    intervals,
+    treatment_p_values,
+)
 from labelwood.experiments.best_arm.arms import ArmStatistics
-from labelwood.experiments.best_arm.experiment import BestArmExperiment, reason_of
+from labelwood.experiments.best_arm.differences import difference_evidence, difference_interval
+from labelwood.experiments.best_arm.experiment import BestArmExperiment
 from labelwood.experiments.best_arm.rewards import (
     DELTA,
     Bernoulli,
@@ -22,6 +29,7 @@ from labelwood.experiments.best_arm.rewards import (
     reward_model,
     shown,
 )
+from labelwood.experiments.best_arm.state import reason_of
 
 __all__ = [
     "DELTA",
@@ -29,14 +37,20 @@ __all__ = [
     "Bernoulli",
     "BestArmExperiment",
     "Bounded",
+    "Intervals",
     "RewardLike",
     "RewardModel",
+    "RunningPValue",
     "SubGaussian",
     "arm_at",
+    "arm_p_value",
     "as_reward_model",
     "choose",
     "decide",
+    "difference_evidence",
+    "difference_interval",
     "evidence",
+    "intervals",
     "levels",
     "reason_of",
     "renew",

@@ -1,7 +1,8 @@
 """Bounds on an arm's mean that hold at all times at once, and one step of Algorithm 1.
 
 A level δ enters as its logarithm, `level` = ln(1/δ), which cannot underflow. A reward model
-enters as `model` = [kind of bound, σ, low end, span]; the last two are read by BETA alone.
+enters as `model` = [kind of bound, σ, low end, span, …]; the two ends are read by BETA alone,
+and what follows by the kernels of evidence.
 An arm enters as (count, total, growth), where the growth is what its bounds add to the level.
 The second half is Yang 2018, §4.3: what the bounds decide, and which arms are next.
 """
@@ -13,6 +14,12 @@ import numpy as np
 
 from labelwood.core.kernel import exact_kernel
 from labelwood.core.types import DoubleArray, PointerArray
+from labelwood.experiments.evidence import (
+    BOUNDS,
+    decide_by_evidence,
+    experiment_evidence,
+    log_evidence,
+)
 
 Arm: TypeAlias = tuple[float, float, float]
 
@@ -127,11 +134,15 @@ def evidence(
     known: float,
     model: DoubleArray,
 ) -> float:
-    """ln(1/p) of (4.5), or `known` when that is more.
+    """ln(1/p) of one treatment, which pays for all of them, or `known` when that is more.
 
-    By false position in a bracket (the Illinois rule). At the level returned the bounds are
-    apart: p errs upwards, by less than 1e-9 of it.
+    For BOUNDS it is (4.5), by false position in a bracket (the Illinois rule). At the level
+    returned the bounds are apart: p errs upwards, by less than 1e-9 of it.
     """
+    if model[4] != BOUNDS:
+        n, total = control[0], control[1]
+        union = log(n_treatments)
+        return log_evidence(arm[0], arm[1], n, total, epsilon, known + union, model) - union
     if arm[0] == 0 or control[0] == 0 or arm[1] / arm[0] <= control[1] / control[0] + epsilon:
         return known  # bounds are never on the far side of the means
     low, above = known, excess(arm, control, n_treatments, epsilon, known, model)
@@ -261,6 +272,13 @@ def apply_rule(
 
     As long as an arm has no outcome, a round has all arms.
     """
+    if model[4] != BOUNDS:
+        chosen = np.empty(counts.size, np.int64)
+        known, source = experiment_evidence(counts, totals, epsilon, control, known, model)
+        output, _, n = decide_by_evidence(
+            counts, totals, delta, epsilon, control, uniform, model, chosen
+        )
+        return output, known, source, chosen[:n]
     arms, bounds = np.empty((counts.size, 3)), np.empty((3, counts.size))
     at = levels(delta, counts.size - 1)
     for i in range(counts.size):

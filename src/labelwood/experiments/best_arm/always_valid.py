@@ -10,9 +10,12 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from labelwood.core.params import Integer, Real, check_parameter
 from labelwood.errors import DataError, ParameterError
 from labelwood.experiments.best_arm.arms import ArmStatistics, check_statistics
+from labelwood.experiments.best_arm.differences import difference_interval
 from labelwood.experiments.best_arm.rewards import DELTA, RewardModel
 from labelwood.metrics.intervals import Interval
 
@@ -64,6 +67,7 @@ def experiment_p_value(
 ) -> float:
     """The smallest p-value of the treatments, at this time alone: inside the minimum of (4.6).
 
+    With evidence "betting" or "mixture" it is one over the mean evidence of the treatments.
     Under the null hypothesis it is at most α, at any time ever, with probability at most α.
     """
     running = RunningPValue(len(statistics), reward=reward, epsilon=epsilon, control=control)
@@ -178,12 +182,29 @@ class RunningPValue:
         for arm in statistics:
             check_statistics(self.reward, arm)
         control = statistics[self.control]
+        if self.reward.evidence != "bounds":
+            self._evidence = _mean_evidence(statistics, self)
+            return self.value
         for i, arm in enumerate(statistics):
             if i != self.control:
                 self._evidence = _evidence(
                     arm, control, self.n_arms - 1, self.epsilon, self._evidence, self.reward
                 )
         return self.value
+
+
+def _mean_evidence(statistics: Sequence[ArmStatistics], running: RunningPValue) -> float:
+    """Ln of the mean evidence of the treatments, or what is known when that is more."""
+    from labelwood.experiments.evidence import experiment_evidence
+
+    return experiment_evidence(
+        np.array([arm.count for arm in statistics], np.float64),
+        np.array([arm.total for arm in statistics], np.float64),
+        float(running.epsilon),
+        int(running.control),
+        running._evidence,
+        running.reward.for_kernels(),
+    )[0]
 
 
 def _evidence(
@@ -240,6 +261,8 @@ def intervals(
 
     With probability at least 1 − δ not one of them fails, ever: each of the K + 1 arms has
     δ / (K + 1). The differences cost nothing more, as they follow from the arms' intervals.
+    With evidence "betting" or "mixture" they are found by inversion instead, each at δ/K: then
+    the intervals of the arms and those of the differences hold with probability 1 − δ each.
 
     Examples
     --------
@@ -255,6 +278,10 @@ def intervals(
     share = delta / len(statistics)
     arms = tuple(arm_interval(arm, share, reward=reward) for arm in statistics)
     base = arms[control]
-    differences = [Interval(arm.low - base.high, arm.high - base.low) for arm in arms]
+    if reward.evidence == "bounds":
+        differences = [Interval(arm.low - base.high, arm.high - base.low) for arm in arms]
+    else:
+        each, known = delta / (len(statistics) - 1), statistics[control]
+        differences = [difference_interval(arm, known, each, reward=reward) for arm in statistics]
     differences[control] = Interval(0.0, 0.0)
     return Intervals(arms, tuple(differences))

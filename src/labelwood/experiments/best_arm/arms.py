@@ -88,6 +88,27 @@ class ArmStatistics:
         low, high = float(values.min()), float(values.max())
         return cls._summed(values.size, float(values.sum()), float(values @ values), low, high)
 
+    @classmethod
+    def from_counts(cls, visitors: int, conversions: int) -> "ArmStatistics":
+        """The statistics of so many visitors, of whom so many converted.
+
+        Examples
+        --------
+        >>> ArmStatistics.from_counts(1000, 52).mean
+        0.052
+        """
+        if not Integer(low=0).accepts(visitors):
+            raise DataError(f"visitors are a whole number ≥ 0. Got {shown(visitors)}.")
+        if not Integer(low=0, high=int(visitors)).accepts(conversions):
+            raise DataError(
+                f"conversions are a whole number from 0 to the {shown(visitors)} visitors. "
+                f"Got {shown(conversions)}."
+            )
+        n, hits = check_count(int(visitors)), float(conversions)
+        if n == 0:
+            return cls()
+        return cls._summed(n, hits, hits, float(hits == n), float(hits > 0))
+
     @property
     def mean(self) -> float:
         """The mean reward; NaN without any."""

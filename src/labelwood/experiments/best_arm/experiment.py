@@ -15,20 +15,21 @@ from labelwood.experiments.best_arm.assignments import Assignment, Assignments, 
 from labelwood.experiments.best_arm.rewards import (
     DELTA,
     RewardLike,
-    RewardModel,
     as_reward_model,
+    shown,
 )
-
-UNDECIDED, CLOSED = -1, -2
-_HOW = {UNDECIDED: "limit reached, undecided", CLOSED: "closed by hand"}
+from labelwood.experiments.best_arm.state import CLOSED, UNDECIDED, restore, state_of, status_of
+from labelwood.experiments.summary import Summary
 
 
 class BestArmExperiment:
     """Find the best of several arms, and whether it is better than the control.
 
     Ask which arms to pull (`next_arms`, or `assign` when outcomes come back later), `record` what
-    comes back, `update`, and go on until it has `stopped`. It is Algorithm 1 with its constants:
-    the lower bound of an arm is taken at δ/2K, the upper bound at δ/2, with K treatments.
+    comes back, `update`, and go on until it has `stopped`. With evidence "bounds" it is
+    Algorithm 1 with its constants: the lower bound of an arm is taken at δ/2K, the upper bound at
+    δ/2, with K treatments. With "betting" or "mixture" it ends with an arm when the evidence for
+    it against every other is K/δ, and a round has the leader and all arms that it has not beaten.
 
     Parameters
     ----------
@@ -37,8 +38,8 @@ class BestArmExperiment:
     delta : float
         A treatment wins, though none is more than ε better than the control, with probability
         at most δ. With ε = 0, the experiment ends with a wrong arm, whichever, with probability
-        at most δ; with ε > 0 it ends with a right one with probability 1 − 3δ/2 (see
-        docs/research/experiments.md).
+        at most δ; with ε > 0 it ends with a right one with probability 1 − 3δ/2 for evidence
+        "bounds" (see docs/research/experiments.md) and 1 − δ for "betting".
     epsilon : float
         A winner is more than ε better than the control, and at most ε below the best arm.
         With ε = 0 and several best arms only `max_samples` ends the experiment.
@@ -49,8 +50,15 @@ class BestArmExperiment:
         last one may go beyond. Assignments are handed out up to here, those on their way counted.
     policy : {"best_arm", "uniform"}
         Whether a round has the few arms that matter now, or all of them (A/B/n).
-    control : int
-        The number of the control's arm.
+    control : int or str
+        The number of the control's arm, or its name.
+    names : sequence of str, optional
+        What the arms are called in `record`, `print` and verdicts.
+    evidence : {"betting", "mixture", "bounds"}, optional
+        What decides; that of the reward model unless given, and "betting" where `reward` is a
+        name. "betting" is exact, "mixture" asymptotic, "bounds" the rule of Yang 2018.
+    effect : float, optional
+        The smallest effect worth finding, for which "betting" and "mixture" are tuned.
     random_state : int, SeedSequence, Generator or None
         For the order of the assignments within a round; nothing else is random.
 
@@ -100,18 +108,25 @@ class BestArmExperiment:
         reward: RewardLike = "bernoulli",
         max_samples: int | None = None,
         policy: str = "best_arm",
-        control: int = 0,
+        control: int | str = 0,
+        names: Sequence[str] | None = None,
+        evidence: str | None = None,
+        effect: float | None = None,
         random_state: RandomState = None,
     ) -> None:
+        name = type(self).__name__
         self.n_arms = n_arms
         self.delta = delta
         self.epsilon = epsilon
-        self.reward = as_reward_model(type(self).__name__, reward)
+        model = as_reward_model(name, reward)
+        if evidence is not None or effect is not None:
+            model = model.with_evidence(evidence or model.evidence, effect)
+        self.reward = model
         self.max_samples = max_samples
         self.policy = policy
-        self.control = control
+        self.names = None if names is None else _check_names(names, n_arms)
+        self.control = control = self._number_of(control) if isinstance(control, str) else control
         params.check_parameters(self, self._constraints)
-        name = type(self).__name__
         params.check_parameter(name, "control", control, params.Integer(high=n_arms - 1))
         params.check_parameter(name, "random_state", random_state, params.RANDOM_STATE)
         self.n_arms, self.control = int(n_arms), int(control)  # from NumPy's kind, for JSON
@@ -128,6 +143,21 @@ class BestArmExperiment:
         self._evident: int | None = None  # the arm whose p-value was the smallest
         self._updated_at = 0  # n_samples at the last update
         self._next_arms = list(range(self.n_arms))
+
+    @property
+    def evidence(self) -> str:
+        """What decides: "betting", "mixture" or "bounds"."""
+        return self.reward.evidence
+
+    def name_of(self, arm: int) -> str:
+        """What the arm is called: its name, or "arm 2"."""
+        return f"arm {arm}" if self.names is None else self.names[arm]
+
+    def _number_of(self, arm: str) -> int:
+        if self.names is None or arm not in self.names:
+            known = "no arm has a name" if self.names is None else ", ".join(self.names)
+            raise DataError(f"arm {shown(arm)} does not exist: {known}")
+        return self.names.index(arm)
 
     @property
     def n_samples(self) -> int:
@@ -160,7 +190,7 @@ class BestArmExperiment:
 
         That is "stopped: winner 2", "control", "limit reached, undecided" or "closed by hand".
         """
-        return "running" if self._ended_with is None else _status(self._ended_with, self.control)
+        return "running" if self._ended_with is None else status_of(self._ended_with, self.control)
 
     @property
     def stopped(self) -> bool:
@@ -170,7 +200,7 @@ class BestArmExperiment:
     @property
     def winner(self) -> int | None:
         """The treatment that has won; None for the control, without a decision, or before one."""
-        return None if self._ended_with in (*_HOW, self.control) else self._ended_with
+        return None if self._ended_with in (UNDECIDED, CLOSED, self.control) else self._ended_with
 
     @property
     def evident_arm(self) -> int | None:
@@ -255,7 +285,7 @@ class BestArmExperiment:
 
     def record(
         self,
-        arm: int,
+        arm: int | str,
         reward: float | ArmStatistics,
         *,
         assignment: Given | None = None,
@@ -265,6 +295,8 @@ class BestArmExperiment:
         `assignment` is what `assign` gave, or its number; for a batch, all of them.
         When anything is wrong, nothing is changed.
         """
+        if isinstance(arm, str):
+            arm = self._number_of(arm)
         if type(arm) is not int or not 0 <= arm < self.n_arms:
             self._check_arm(arm)
         counts = self._ended_with is None
@@ -284,6 +316,30 @@ class BestArmExperiment:
             self._n_samples += n
             if self._n_samples >= self._limit:
                 self.update()
+
+    def record_counts(self, counts: Mapping[int | str, tuple[int, int]]) -> None:
+        """Take in a batch for several arms: visitors and conversions of each; then update.
+
+        When anything is wrong, nothing is changed.
+
+        Examples
+        --------
+        >>> experiment = BestArmExperiment(2, 0.05, names=["old", "new"])
+        >>> experiment.record_counts({"old": (4000, 210), "new": (4010, 290)})
+        >>> experiment.status, round(experiment.p_value, 3)
+        ('stopped: winner 1', 0.006)
+        """
+        batch = {}
+        for arm, pair in counts.items():
+            number = self._number_of(arm) if isinstance(arm, str) else arm
+            self._check_arm(number)
+            if not isinstance(pair, Sequence) or len(pair) != 2:
+                raise DataError(f"{arm!r} has visitors and conversions. Got {shown(pair)}.")
+            batch[number] = ArmStatistics.from_counts(*pair)
+            check_statistics(self.reward, batch[number])
+        for number, statistics in batch.items():
+            self.record(number, statistics)
+        self.update()
 
     def _check_arm(self, arm: object) -> None:
         if not params.Integer(low=0, high=self.n_arms - 1).accepts(arm):
@@ -319,10 +375,14 @@ class BestArmExperiment:
         )
         return int(output), evidence, int(evident), arms.tolist()
 
+    def __str__(self) -> str:
+        return str(Summary.of(self))
+
+    def _repr_html_(self) -> str:
+        return Summary.of(self).to_html()
+
     def to_dict(self) -> dict[str, Any]:
         """Everything, for JSON."""
-        from labelwood.experiments.best_arm.state import state_of
-
         return state_of(self)
 
     @classmethod
@@ -332,42 +392,14 @@ class BestArmExperiment:
         An end that does not follow from the outcomes is refused. `evidence`, the logarithm of
         the smallest p-value so far, is trusted, as the outcomes at that time are not kept.
         """
-        from labelwood.experiments.best_arm.state import restore
-
         return restore(cls, values)
 
 
-def _status(ended_with: int, control: int) -> str:
-    how = "control" if ended_with == control else f"winner {ended_with}"
-    return f"stopped: {_HOW.get(ended_with, how)}"
-
-
-def reason_of(
-    counts: Sequence[int],
-    totals: Sequence[float],
-    delta: float,
-    *,
-    reward: RewardModel,
-    epsilon: float,
-    control: int,
-    max_samples: int | None,
-) -> str:
-    """The status of a closed experiment, which follows from the outcomes that count.
-
-    Examples
-    --------
-    >>> from labelwood.experiments.best_arm.rewards import Bernoulli
-    >>> rule = {"reward": Bernoulli(), "epsilon": 0.0, "control": 0, "max_samples": None}
-    >>> reason_of([800, 800], [200, 400], 0.05, **rule)
-    'stopped: winner 1'
-    >>> reason_of([8, 8], [2, 4], 0.05, **rule)
-    'stopped: closed by hand'
-    """
-    from labelwood.experiments.best_arm._kernels import apply_rule
-
-    n, model = np.array(counts, np.float64), reward.for_kernels()
-    output = int(apply_rule(n, np.array(totals), delta, epsilon, control, True, 0.0, model)[0])
-    if output >= 0:
-        return _status(output, control)
-    full = max_samples is not None and sum(counts) >= max_samples
-    return _status(UNDECIDED if full else CLOSED, control)
+def _check_names(names: Sequence[str], n_arms: object) -> tuple[str, ...]:
+    """The names of the arms, refused unless there is one of its own for each."""
+    words = tuple(names) if isinstance(names, Sequence) and not isinstance(names, str) else ()
+    if not words or not all(isinstance(one, str) and one for one in words):
+        raise DataError(f"names are texts, one for each arm. Got {shown(names)}.")
+    if len(words) != n_arms or len(set(words)) < len(words):
+        raise DataError(f"{shown(n_arms)} arms need as many different names. Got {shown(words)}.")
+    return words

@@ -7,13 +7,20 @@ mean, or at least that every reward has this mean given all that was seen before
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields, replace
 from numbers import Real as RealNumber
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from labelwood.core.params import Integer, OneOf, Real, check_parameter, check_parameters
+from labelwood.core.params import (
+    Constraints,
+    Integer,
+    OneOf,
+    Real,
+    check_parameter,
+    check_parameters,
+)
 from labelwood.core.types import DoubleArray
 from labelwood.errors import DataError, ParameterError
 
@@ -22,6 +29,7 @@ if TYPE_CHECKING:
 
 LARGEST = 1e150  # of a reward: squares stay finite
 DELTA = Real(above=0, below=1)
+_OF_EVIDENCE = ("evidence", "effect", "ratio")
 
 
 def shown(value: object) -> str:
@@ -60,15 +68,77 @@ class RewardModel:
       McAuliffe and Sekhon 2021, for bounded rewards by Hoeffding's convexity argument). It
       bounds both sides at once, needs no more than the count and the sum, and is narrower,
       much so when the mean is near an end of the range.
+
+    Evidence for a difference between two arms is chosen by name too (see
+    docs/research/evidence.md for the proofs):
+
+    - "bounds": the bounds of both arms are apart, Yang 2018, eq. (4.5).
+    - "betting": the capital of bets against "no better", the smallest over all means that the
+      control may have (Waudby-Smith and Ramdas 2024). Exact, for every way to choose the arms,
+      and several times as powerful. `effect` is the smallest effect worth finding: bets are
+      spread over a quarter to 32 times of it. `ratio` is how many samples a treatment gets
+      for one of the control.
+    - "mixture": a normal mixture with the estimated variance (Robbins 1970; Waudby-Smith et
+      al. 2024), with `effect` as the scale of the prior. Valid only asymptotically, and proved
+      for arms that are not chosen by what was seen.
     """
 
+    def _check_evidence(self) -> None:
+        constraints: Constraints = {
+            "evidence": OneOf("bounds", "betting", "mixture"),
+            "effect": (Real(above=0, high=LARGEST), None),
+            "ratio": Real(low=0.001, high=1000),
+        }
+        check_parameters(self, constraints)
+        if self.effect is not None:
+            object.__setattr__(self, "effect", float(self.effect))
+        object.__setattr__(self, "ratio", float(self.ratio))
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{key}={value!r}" for key, value in self._stated().items())
+        return f"{type(self).__name__}({shown})"
+
+    def _stated(self) -> dict[str, Any]:
+        """The parameters; those of the evidence only where they are not the defaults."""
+        optional = {one.name: one.default for one in fields(self) if one.name in _OF_EVIDENCE}  # type: ignore[arg-type]
+        values = asdict(self)  # type: ignore[call-overload]
+        return {
+            key: one for key, one in values.items() if key not in optional or one != optional[key]
+        }
+
+    def with_evidence(
+        self, evidence: str, effect: float | None = None, ratio: float | None = None
+    ) -> "RewardModel":
+        """The same rewards under other evidence.
+
+        Examples
+        --------
+        >>> Bernoulli(bound="beta").with_evidence("betting", 0.02)
+        Bernoulli(bound='beta', evidence='betting', effect=0.02)
+        """
+        given = {"evidence": evidence, "effect": effect, "ratio": ratio}
+        return replace(self, **{key: one for key, one in given.items() if one is not None})  # type: ignore[type-var]
+
     name: ClassVar[str]
+    _typical_effect: ClassVar[float] = 0.01  # of the range, or of σ where there is none
 
     if TYPE_CHECKING:  # each model has them as parameters, constants or properties
 
         @property
         def bound(self) -> str:
             """The name of the bound."""
+
+        @property
+        def evidence(self) -> str:
+            """How evidence for a difference is found: "bounds", "betting" or "mixture"."""
+
+        @property
+        def effect(self) -> float | None:
+            """The smallest effect worth finding."""
+
+        @property
+        def ratio(self) -> float:
+            """How many samples a treatment gets for one of the control."""
 
         @property
         def sigma(self) -> float:
@@ -117,20 +187,27 @@ class RewardModel:
         return upper(arm, -math.log(delta), model)
 
     def for_kernels(self) -> DoubleArray:
-        """[kind of bound, σ, low end, span], as the kernels read it."""
-        from labelwood.experiments.best_arm._kernels import BETA, LIL
+        """What the kernels read.
 
-        if self.bound == "beta":
-            return np.array([BETA, self.sigma, self.low, self.high - self.low])
-        ends = (self.low, self.high - self.low) if math.isfinite(self.low) else (0.0, 1.0)
-        return np.array([LIL, self.sigma, *ends])
+        [kind of bound, σ, low end, span, kind of evidence, effect, ratio, has a range]
+        """
+        from labelwood.experiments.best_arm._kernels import BETA, LIL
+        from labelwood.experiments.evidence import BETTING, BOUNDS, MIXTURE
+
+        has_range = math.isfinite(self.low)
+        ends = (self.low, self.high - self.low) if has_range else (0.0, 1.0)
+        kind = {"bounds": BOUNDS, "betting": BETTING, "mixture": MIXTURE}[self.evidence]
+        scale = ends[1] if has_range else self.sigma
+        effect = self._typical_effect * scale if self.effect is None else self.effect
+        bound = BETA if self.bound == "beta" else LIL
+        return np.array([bound, self.sigma, *ends, kind, effect, self.ratio, has_range])
 
     def to_dict(self) -> dict[str, Any]:
         """Name and parameters, for JSON; `reward_model` reads it."""
-        return {"name": self.name, **asdict(self)}  # type: ignore[call-overload]
+        return {"name": self.name, **self._stated()}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SubGaussian(RewardModel):
     """Rewards with E exp(λ (X − μ)) ≤ exp(λ² σ² / 2), such as Gaussian ones of variance σ².
 
@@ -144,14 +221,19 @@ class SubGaussian(RewardModel):
     bound: ClassVar[str] = "lil"
     low: ClassVar[float] = -math.inf
     high: ClassVar[float] = math.inf
+    _typical_effect: ClassVar[float] = 0.1
     sigma: float = 1.0
+    evidence: str = field(default="bounds", kw_only=True)
+    effect: float | None = field(default=None, kw_only=True)
+    ratio: float = field(default=1.0, kw_only=True)
 
     def __post_init__(self) -> None:
+        self._check_evidence()
         check_parameters(self, {"sigma": Real(above=0)})
         object.__setattr__(self, "sigma", float(self.sigma))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Bounded(RewardModel):
     """Rewards in [low, high], which are sub-Gaussian with σ = (high − low) / 2.
 
@@ -170,8 +252,12 @@ class Bounded(RewardModel):
     low: float
     high: float
     bound: str = field(default="lil", kw_only=True)
+    evidence: str = field(default="bounds", kw_only=True)
+    effect: float | None = field(default=None, kw_only=True)
+    ratio: float = field(default=1.0, kw_only=True)
 
     def __post_init__(self) -> None:
+        self._check_evidence()
         ends = Real(low=-LARGEST, high=LARGEST)
         check_parameters(self, {"low": ends, "high": ends, "bound": OneOf("lil", "beta")})
         check_parameter(type(self).__name__, "high", self.high, Real(above=float(self.low)))
@@ -191,7 +277,7 @@ class Bounded(RewardModel):
         return value
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Bernoulli(RewardModel):
     """Rewards that are 0 or 1, or False or True.
 
@@ -206,8 +292,12 @@ class Bernoulli(RewardModel):
     low: ClassVar[float] = 0.0
     high: ClassVar[float] = 1.0
     bound: str = field(default="lil", kw_only=True)
+    evidence: str = field(default="bounds", kw_only=True)
+    effect: float | None = field(default=None, kw_only=True)
+    ratio: float = field(default=1.0, kw_only=True)
 
     def __post_init__(self) -> None:
+        self._check_evidence()
         check_parameters(self, {"bound": OneOf("lil", "beta")})
 
     def check(self, reward: object) -> float:
@@ -219,9 +309,15 @@ class Bernoulli(RewardModel):
 
 
 RewardLike: TypeAlias = str | RewardModel
-"""A reward model, or the name of one: "bernoulli", or "gaussian" for deviations of scale one."""
+"""A reward model, or a name: "bernoulli", or "gaussian" for deviations of scale one.
 
-_NAMED: dict[str, Callable[[], RewardModel]] = {"bernoulli": Bernoulli, "gaussian": SubGaussian}
+A name takes the tightest bound and evidence that are exact; a model those that it states.
+"""
+
+_NAMED: dict[str, Callable[[], RewardModel]] = {
+    "bernoulli": lambda: Bernoulli(bound="beta", evidence="betting"),
+    "gaussian": lambda: SubGaussian(evidence="betting"),
+}
 
 
 def as_reward_model(owner: str, reward: RewardLike) -> RewardModel:
@@ -230,7 +326,7 @@ def as_reward_model(owner: str, reward: RewardLike) -> RewardModel:
     Examples
     --------
     >>> as_reward_model("plan", "gaussian")
-    SubGaussian(sigma=1.0)
+    SubGaussian(sigma=1.0, evidence='betting')
     """
     if isinstance(reward, RewardModel):
         return reward

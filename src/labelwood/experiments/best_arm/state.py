@@ -1,20 +1,27 @@
 """An experiment as plain values for JSON, and back, though a stranger may have written them."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from labelwood.core import params
 from labelwood.errors import DataError
 from labelwood.experiments.best_arm.arms import Tally
 from labelwood.experiments.best_arm.assignments import Assignments
-from labelwood.experiments.best_arm.experiment import CLOSED, UNDECIDED, BestArmExperiment
-from labelwood.experiments.best_arm.rewards import reward_model, shown
+from labelwood.experiments.best_arm.rewards import RewardModel, reward_model, shown
 from labelwood.experiments.decoding import reading
 
+if TYPE_CHECKING:
+    from labelwood.experiments.best_arm.experiment import BestArmExperiment
+
+UNDECIDED, CLOSED = -1, -2
+"""How an experiment ended without an arm: at its limit, or by hand."""
+_HOW = {UNDECIDED: "limit reached, undecided", CLOSED: "closed by hand"}
 _FORMAT = 3
 
 
-def state_of(experiment: BestArmExperiment) -> dict[str, Any]:
+def state_of(experiment: "BestArmExperiment") -> dict[str, Any]:
     """All of its state."""
     return {
         "format": _FORMAT,
@@ -28,10 +35,11 @@ def state_of(experiment: BestArmExperiment) -> dict[str, Any]:
         "next_arms": list(experiment._next_arms),
         "evidence": experiment._evidence,
         "evident": experiment._evident,
+        **({} if experiment.names is None else {"names": list(experiment.names)}),
     }
 
 
-def restore(kind: type[BestArmExperiment], values: Mapping[str, Any]) -> BestArmExperiment:
+def restore(kind: "type[BestArmExperiment]", values: Mapping[str, Any]) -> "BestArmExperiment":
     """The experiment whose state it is; a `DataError` for whatever is wrong with it."""
     with reading("experiment"):
         if values.get("format") != _FORMAT:
@@ -45,9 +53,10 @@ def restore(kind: type[BestArmExperiment], values: Mapping[str, Any]) -> BestArm
         return experiment
 
 
-def _restored(kind: type[BestArmExperiment], values: Mapping[str, Any]) -> BestArmExperiment:
+def _restored(kind: "type[BestArmExperiment]", values: Mapping[str, Any]) -> "BestArmExperiment":
     parameters = {name: values[name] for name in kind._constraints}
-    experiment = kind(**{**parameters, "reward": reward_model(values["reward"])})
+    names = values.get("names")  # absent from experiments stored before arms had names
+    experiment = kind(**{**parameters, "reward": reward_model(values["reward"]), "names": names})
     n_arms, model = experiment.n_arms, experiment.reward
     experiment._tally = Tally.from_list(values["statistics"], n_arms, model)
     experiment._late = Tally.from_list(values["late"], n_arms, model)
@@ -74,7 +83,7 @@ def _stored_arms(arms: object, n_arms: int) -> list[int]:
     return [int(arm) for arm in arms]
 
 
-def _check_end(experiment: BestArmExperiment) -> None:
+def _check_end(experiment: "BestArmExperiment") -> None:
     """Refuse an end that the outcomes do not give, and find the arms that are next."""
     ended = experiment._ended_with
     if ended is None and experiment._updated_at != experiment._n_samples:
@@ -87,3 +96,40 @@ def _check_end(experiment: BestArmExperiment) -> None:
     if ended != follows and not (ended == CLOSED and follows is None):
         raise DataError(f"the stored experiment ended with {ended}, but {follows} follows")
     experiment._next_arms = arms if ended is None else []
+
+
+def status_of(ended_with: int, control: int) -> str:
+    """How an experiment stopped, in words."""
+    how = "control" if ended_with == control else f"winner {ended_with}"
+    return f"stopped: {_HOW.get(ended_with, how)}"
+
+
+def reason_of(
+    counts: Sequence[int],
+    totals: Sequence[float],
+    delta: float,
+    *,
+    reward: RewardModel,
+    epsilon: float,
+    control: int,
+    max_samples: int | None,
+) -> str:
+    """The status of a closed experiment, which follows from the outcomes that count.
+
+    Examples
+    --------
+    >>> from labelwood.experiments.best_arm.rewards import Bernoulli
+    >>> rule = {"reward": Bernoulli(), "epsilon": 0.0, "control": 0, "max_samples": None}
+    >>> reason_of([800, 800], [200, 400], 0.05, **rule)
+    'stopped: winner 1'
+    >>> reason_of([8, 8], [2, 4], 0.05, **rule)
+    'stopped: closed by hand'
+    """
+    from labelwood.experiments.best_arm._kernels import apply_rule
+
+    n, model = np.array(counts, np.float64), reward.for_kernels()
+    output = int(apply_rule(n, np.array(totals), delta, epsilon, control, True, 0.0, model)[0])
+    if output >= 0:
+        return status_of(output, control)
+    full = max_samples is not None and sum(counts) >= max_samples
+    return status_of(UNDECIDED if full else CLOSED, control)

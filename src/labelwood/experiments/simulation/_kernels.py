@@ -12,6 +12,7 @@ from labelwood.core._kernels import next_double
 from labelwood.core.kernel import exact_kernel
 from labelwood.core.types import DoubleArray, PointerArray
 from labelwood.experiments.best_arm import arm_at, choose, decide, evidence, levels, renew
+from labelwood.experiments.evidence import BOUNDS, decide_by_evidence, experiment_evidence
 
 GAUSSIAN, TWO_POINTS = 0, 1
 
@@ -65,6 +66,43 @@ def _update_evidence(
 
 
 @exact_kernel
+def _simulate_by_evidence(
+    state: NDArray[np.uint64],
+    means: DoubleArray,
+    delta: float,
+    epsilon: float,
+    control: int,
+    uniform: bool,
+    batch: int,
+    max_samples: int,
+    kind: int,
+    model: DoubleArray,
+    counts: DoubleArray,
+) -> tuple[int, int, float]:
+    """`simulate_run` where the evidence for differences decides instead of bounds."""
+    n_arms = means.size
+    totals = np.zeros(n_arms)
+    counts[:] = 0.0
+    chosen = np.arange(n_arms)
+    n_chosen, left, known = n_arms, max_samples, 0.0
+    while True:
+        pulled = 0
+        while pulled < n_chosen and left > 0:
+            i = chosen[pulled]
+            n = min(batch, left)
+            totals[i] += draw_total(state, n, means[i], kind, model)
+            counts[i] += n
+            left -= n
+            pulled += 1
+        known, _ = experiment_evidence(counts, totals, epsilon, control, known, model)
+        output, best, n_chosen = decide_by_evidence(
+            counts, totals, delta, epsilon, control, uniform, model, chosen
+        )
+        if output >= 0 or left == 0:
+            return output, best, known
+
+
+@exact_kernel
 def simulate_run(
     state: NDArray[np.uint64],
     means: DoubleArray,
@@ -79,6 +117,20 @@ def simulate_run(
     counts: DoubleArray,
 ) -> tuple[int, int, float]:
     """One run: the arm it ends with or −1, the leader by mean, ln(1/p); `counts` is filled."""
+    if model[4] != BOUNDS:
+        return _simulate_by_evidence(
+            state,
+            means,
+            delta,
+            epsilon,
+            control,
+            uniform,
+            batch,
+            max_samples,
+            kind,
+            model,
+            counts,
+        )
     n_arms = means.size
     arms, bounds = np.empty((n_arms, 3)), np.empty((3, n_arms))
     chosen = np.empty(n_arms + 4, np.int64)

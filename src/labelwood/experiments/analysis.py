@@ -1,0 +1,306 @@
+"""Counts of visitors and conversions, by day or in all, to a verdict."""
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from labelwood.core.io import read_source
+from labelwood.core.params import Real, check_parameter
+from labelwood.errors import DataError, ParameterError
+from labelwood.experiments.best_arm import (
+    DELTA,
+    ArmStatistics,
+    Bernoulli,
+    RewardModel,
+    RunningPValue,
+    arm_p_value,
+    intervals,
+    shown,
+)
+from labelwood.experiments.summary import Arm, Summary
+from labelwood.metrics.intervals import Interval
+
+COLUMNS = {
+    "arm": ("arm", "variant", "variation", "group", "version"),
+    "visitors": ("visitors", "users", "samples", "trials", "n"),
+    "conversions": ("conversions", "converted", "successes", "retained"),
+    "day": ("day", "date", "week"),
+}
+
+
+class Look(NamedTuple):
+    """The state after one day: samples so far, p-value, and each treatment's difference."""
+
+    day: str
+    n_samples: int
+    p_value: float
+    estimates: tuple[float, ...]
+    differences: tuple[Interval, ...]
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """The verdict on an experiment, and how it stood after every day."""
+
+    summary: Summary
+    looks: tuple[Look, ...]
+
+    @property
+    def p_value(self) -> float:
+        """Always valid: the smallest of all looks."""
+        return self.summary.p_value
+
+    def __str__(self) -> str:
+        return str(self.summary)
+
+    def _repr_html_(self) -> str:
+        return self.summary.to_html() + self.svg()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        looks = [
+            {
+                "day": look.day,
+                "samples": look.n_samples,
+                "p_value": look.p_value,
+                "differences": [list(one) for one in look.differences],
+            }
+            for look in self.looks
+        ]
+        return {**self.summary.to_dict(), "looks": looks}
+
+    def svg(self) -> str:
+        """A plot of the differences to the control and their intervals, look by look."""
+        names = [arm.name for i, arm in enumerate(self.summary.arms) if i != self.summary.control]
+        return _svg(names, self.looks, self.summary.arms[self.summary.control].name)
+
+
+def analyze(
+    counts: Sequence[tuple[str, int, int] | tuple[str, int, int, str]] | Mapping[str, Any],
+    *,
+    control: str | None = None,
+    delta: float = 0.05,
+    evidence: str = "betting",
+    effect: float | None = None,
+    ratio: float = 1.0,
+    epsilon: float = 0.0,
+) -> Analysis:
+    """What counts of visitors and conversions say, valid however often they were looked at.
+
+    Parameters
+    ----------
+    counts : sequence of (arm, visitors, conversions) or (arm, visitors, conversions, day)
+        Or a mapping of arms to (visitors, conversions). Rows of one arm add up; with days, those
+        of a day are one look, in the order in which the days first occur.
+    control : str, optional
+        Its name; that of the first row unless given.
+    delta : float
+        The level of the verdict.
+    evidence : {"betting", "mixture", "bounds"}
+    effect : float, optional
+        The smallest uplift worth finding, in conversion rate; 0.01 unless given.
+    ratio : float
+        How many visitors a treatment was meant to get for one of the control.
+    epsilon : float
+        By how much a treatment must be better to count.
+
+    Examples
+    --------
+    >>> found = analyze({"gate 40": (45_489, 8_279), "gate 30": (44_700, 8_502)})
+    >>> print(found.summary.verdict)  # doctest: +ELLIPSIS
+    gate 30 is better than gate 40: gate 30 19.02 % against gate 40 18.20 % (difference ...
+    >>> round(found.p_value, 3)
+    0.026
+    """
+    check_parameter("analyze", "delta", delta, DELTA)
+    check_parameter("analyze", "epsilon", epsilon, Real(low=0, below=1))
+    model = Bernoulli(bound="beta", evidence=evidence, effect=effect, ratio=ratio)
+    rows = _rows(counts)
+    names = list(dict.fromkeys(row[0] for row in rows))
+    if len(names) < 2:
+        raise DataError(f"an experiment has at least two arms. Got {shown(names)}.")
+    if control is not None and control not in names:
+        raise ParameterError(f"the control {control!r} is none of the arms {', '.join(names)}")
+    base = 0 if control is None else names.index(control)
+    totals = [ArmStatistics()] * len(names)
+    running = RunningPValue(len(names), reward=model, epsilon=epsilon, control=base)
+    looks = []
+    for day in dict.fromkeys(row[3] for row in rows):
+        for arm, visitors, conversions, when in rows:
+            if when == day:
+                i = names.index(arm)
+                totals[i] += ArmStatistics.from_counts(visitors, conversions)
+        p = running.update(totals)
+        found = intervals(totals, delta, reward=model, control=base)
+        others = [i for i in range(len(names)) if i != base]
+        looks.append(
+            Look(
+                day,
+                sum(one.count for one in totals),
+                p,
+                tuple(totals[i].mean - totals[base].mean for i in others),
+                tuple(found.differences[i] for i in others),
+            )
+        )
+    return Analysis(
+        _summary(names, totals, base, delta, epsilon, looks[-1].p_value, model), (*looks,)
+    )
+
+
+def _summary(
+    names: Sequence[str],
+    totals: Sequence[ArmStatistics],
+    control: int,
+    delta: float,
+    epsilon: float,
+    p: float,
+    model: RewardModel,
+) -> Summary:
+    found = intervals(totals, delta, reward=model, control=control)
+    columns = zip(names, totals, found.arms, found.differences, strict=True)
+    arms = [Arm(name, one.count, one.mean, *both) for name, one, *both in columns]
+    k = len(names) - 1
+    winners = [
+        i
+        for i in range(len(names))
+        if i != control
+        and arm_p_value(totals[i], totals[control], reward=model, epsilon=epsilon, n_treatments=k)
+        <= delta
+    ]
+    return Summary(arms, control, delta, p, winners, exact=model.evidence != "mixture")
+
+
+def _rows(counts: Any) -> list[tuple[str, int, int, str]]:
+    """Rows of arm, visitors, conversions and day, which may be empty."""
+    if isinstance(counts, Mapping):
+        counts = [(name, *_pair(name, pair)) for name, pair in counts.items()]
+    rows = []
+    for row in counts:
+        if not isinstance(row, Sequence) or isinstance(row, str) or len(row) not in (3, 4):
+            raise DataError(
+                f"a row is (arm, visitors, conversions) or with a day. Got {shown(row)}."
+            )
+        rows.append((str(row[0]), row[1], row[2], str(row[3]) if len(row) == 4 else ""))
+    if not rows:
+        raise DataError("there are no counts to analyze")
+    return rows
+
+
+def _pair(name: object, pair: object) -> Sequence[Any]:
+    if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
+        raise DataError(f"{name!r} has visitors and conversions. Got {shown(pair)}.")
+    return pair
+
+
+def read_counts(path: str | Path) -> list[tuple[str, int, int, str]]:
+    """Rows of a CSV file with columns arm, visitors, conversions, and day where there is one.
+
+    Columns may have other usual names (`COLUMNS`), and `;` or tabs between them.
+    """
+    source = read_source(path)
+    text = source.decode(source.data, 1).lstrip("\ufeff")
+    first = text.split("\n", 1)[0]
+    delimiter = max(",;\t|", key=first.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    head = [cell.strip().lower() for cell in next(reader, [])]
+    places = {
+        name: next((head.index(word) for word in words if word in head), None)
+        for name, words in COLUMNS.items()
+    }
+    missing = [name for name in ("arm", "visitors", "conversions") if places[name] is None]
+    if missing:
+        raise source.error(
+            1, f"no column {missing[0]!r} among {', '.join(head) or 'none'}; {_header_help()}"
+        )
+    rows = []
+    for cells in reader:
+        if not any(cell.strip() for cell in cells):
+            continue
+        values = {
+            name: cells[at].strip() if at is not None and at < len(cells) else ""
+            for name, at in places.items()
+        }
+        try:
+            visitors, conversions = (
+                int(values[name].replace(" ", "")) for name in ("visitors", "conversions")
+            )
+            ArmStatistics.from_counts(visitors, conversions)
+        except ValueError:
+            raise source.error(
+                reader.line_num, f"visitors and conversions are whole numbers. Got {shown(cells)}."
+            ) from None
+        except DataError as error:
+            raise source.error(reader.line_num, str(error)) from None
+        rows.append((values["arm"], visitors, conversions, values["day"]))
+    if not rows:
+        raise source.error(None, "there are no rows of counts")
+    return rows
+
+
+def _header_help() -> str:
+    return "the first line must name arm, visitors and conversions (and day)"
+
+
+_COLOURS = ("#2b7bba", "#d1632a", "#3a9a5b", "#8a5bb5", "#b8860b")
+_WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP = 640, 300, 70, 40, 30
+
+
+def _svg(names: Sequence[str], looks: Sequence[Look], control: str) -> str:
+    """Greys and colours that can be read on white and on black."""
+    import html
+
+    ends = [end for look in looks for one in look.differences for end in one if math.isfinite(end)]
+    low, high = min(0.0, *ends), max(0.0, *ends)
+    # Intervals of the first looks can be wide beyond use: the last ones set the scale.
+    last = [end for one in looks[-1].differences for end in one]
+    span = max(abs(end) for end in last) * 3 or 1.0
+    low, high = max(low, -span), min(high, span)
+
+    def y(value: float) -> float:
+        share = (min(max(value, low), high) - low) / (high - low or 1.0)
+        return _HEIGHT - _BOTTOM - share * (_HEIGHT - _BOTTOM - _TOP)
+
+    def x(look: int, arm: int) -> float:
+        width = (_WIDTH - _LEFT - 20) / len(looks)
+        return _LEFT + width * (look + (arm + 1) / (len(names) + 1))
+
+    grey = 'stroke="#808080" fill="none"'
+    text = 'fill="#808080" font-family="sans-serif" font-size="12"'
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img">',
+        f"<title>Difference to {html.escape(control)}, interval by interval</title>",
+        f'<path d="M{_LEFT} {y(0):.1f}H{_WIDTH - 20}" {grey} stroke-dasharray="4 3"/>',
+        f'<path d="M{_LEFT} {_TOP}V{_HEIGHT - _BOTTOM}" {grey}/>',
+    ]
+    for value in (low, 0.0, high):
+        parts.append(
+            f'<text x="{_LEFT - 6}" y="{y(value) + 4:.1f}" text-anchor="end" {text}>'
+            f"{100 * value:+.1f} %</text>"
+        )
+    for j, name in enumerate(names):
+        colour = _COLOURS[j % len(_COLOURS)]
+        parts.append(
+            f'<text x="{_LEFT + 110 * j}" y="16" fill="{colour}" font-family="sans-serif" '
+            f'font-size="12">{html.escape(name)}</text>'
+        )
+        for k, look in enumerate(looks):
+            at, interval = x(k, j), look.differences[j]
+            parts.append(
+                f'<path d="M{at:.1f} {y(interval.low):.1f}V{y(interval.high):.1f}" '
+                f'stroke="{colour}" stroke-width="2"/>'
+            )
+            if math.isfinite(look.estimates[j]):
+                parts.append(
+                    f'<circle cx="{at:.1f}" cy="{y(look.estimates[j]):.1f}" r="3" fill="{colour}"/>'
+                )
+    for k, look in enumerate(looks):
+        if look.day and (k == 0 or k == len(looks) - 1 or len(looks) <= 8):
+            parts.append(
+                f'<text x="{x(k, 0):.1f}" y="{_HEIGHT - 16}" text-anchor="middle" {text}>'
+                f"{html.escape(look.day)}</text>"
+            )
+    return "".join([*parts, "</svg>"])
