@@ -183,3 +183,41 @@ def test_a_plan_needs_a_number_for_epsilon():
 def test_without_a_subcommand_there_is_help():
     result = CliRunner().invoke(app, ["experiment"])
     assert all(name in result.output for name in ("plan", "simulate", "verify"))
+
+
+# analyze
+
+
+@pytest.fixture
+def counts(tmp_path):
+    path = tmp_path / "counts.csv"
+    path.write_text("arm,visitors,conversions\nold,8100,415\nnew,8020,530\n")
+    return path
+
+
+def test_counts_give_a_verdict_a_plot_and_json(counts, tmp_path):
+    out = run("analyze", counts, "--uplift", "1%", "--plot", tmp_path / "p.svg")
+    assert out.startswith("new is better than old: new 6.61 % against old 5.12 %")
+    assert "valid at every look" in out
+    assert (tmp_path / "p.svg").read_text().startswith("<svg")
+    content = json.loads(run("analyze", counts, "--json", "--uplift", 0.01, "--control", "new"))
+    assert (content["control"], content["better_than_control"]) == ("new", [])
+
+
+def test_a_percentage_that_is_none_is_refused(counts):
+    assert "a percentage such as 5%" in run("analyze", counts, "--uplift", "much", code=2)
+
+
+def test_a_plan_with_a_baseline_compares_bounds_with_a_z_test():
+    words = ["--baseline", "30%", "--uplift", "20%", "--runs", 20, "--quiet"]
+    content = json.loads(run("plan", *words, "--json"))
+    assert content["means"] == [0.3, 0.5]
+    n = {name: samples["50 %"] for name, samples in content["bounds"].items()}
+    assert n["betting"] == content["samples"]["50 %"]
+    assert max(n["betting"], n["mixture"]) < n["beta"] < n["lil"]
+    assert content["z_test"]["n_samples"] == 242
+    assert 0.15 < content["z_test"]["false_alarms"] < 0.35
+    out = run("plan", *words)
+    assert "z-test, one look" in out
+    assert "watched 20 times" in out
+    assert "proved for bound lil" in out

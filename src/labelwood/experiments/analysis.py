@@ -229,12 +229,12 @@ def read_counts(path: str | Path) -> list[tuple[str, int, int, str]]:
                 int(values[name].replace(" ", "")) for name in ("visitors", "conversions")
             )
             ArmStatistics.from_counts(visitors, conversions)
+        except DataError as error:
+            raise source.error(reader.line_num, str(error)) from None
         except ValueError:
             raise source.error(
                 reader.line_num, f"visitors and conversions are whole numbers. Got {shown(cells)}."
             ) from None
-        except DataError as error:
-            raise source.error(reader.line_num, str(error)) from None
         rows.append((values["arm"], visitors, conversions, values["day"]))
     if not rows:
         raise source.error(None, "there are no rows of counts")

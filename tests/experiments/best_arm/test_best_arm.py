@@ -146,7 +146,7 @@ def test_a_winner_gets_all_the_traffic():
 
 @pytest.mark.parametrize("policy", ["best_arm", "uniform"])
 def test_traffic_is_shared_by_the_arms_that_are_next(policy):
-    experiment = BestArmExperiment(4, 0.05, policy=policy)
+    experiment = BestArmExperiment(4, 0.05, policy=policy, evidence="bounds")
     assert experiment.allocation() == [0.25] * 4
     for arm in range(4):
         experiment.record(arm, arm % 2)
@@ -201,7 +201,11 @@ def test_handing_out_and_closing_begin_with_an_update():
 
 @pytest.mark.parametrize(
     ("reward", "model"),
-    [("bernoulli", Bernoulli()), ("gaussian", SubGaussian(1.0)), (Bounded(0, 5), Bounded(0, 5))],
+    [
+        ("bernoulli", Bernoulli(bound="beta", evidence="betting")),
+        ("gaussian", SubGaussian(1.0, evidence="betting")),
+        (Bounded(0, 5), Bounded(0, 5)),
+    ],
 )
 def test_a_reward_model_can_be_named(reward, model):
     assert BestArmExperiment(2, 0.05, reward=reward).reward == model
@@ -503,7 +507,7 @@ def test_numbers_of_numpy_survive_json_in_every_place():
 
 
 def test_an_arm_on_its_way_does_not_get_all_the_traffic():
-    experiment = BestArmExperiment(3, 0.05, random_state=0)
+    experiment = BestArmExperiment(3, 0.05, evidence="bounds", random_state=0)
     first = {one.arm: one for one in experiment.assign(3)}
     experiment.record(0, 1, assignment=first[0])
     experiment.record(1, 0, assignment=first[1])

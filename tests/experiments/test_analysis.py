@@ -1,0 +1,91 @@
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from labelwood.errors import DataError, ParameterError
+from labelwood.experiments.analysis import analyze, read_counts
+
+DAYS = [
+    ("old", 4000, 210, "Mon"),
+    ("new", 4010, 260, "Mon"),
+    ("old", 4100, 205, "Tue"),
+    ("new", 4010, 270, "Tue"),
+]
+
+
+def test_a_verdict_is_a_sentence_with_rates_interval_and_p_value():
+    found = analyze(DAYS, effect=0.01)
+    assert found.summary.verdict.startswith(
+        "new is better than old: new 6.61 % against old 5.12 % (difference +0.3"
+    )
+    assert "at 95%), p = 0.00" in found.summary.verdict
+    assert [look.n_samples for look in found.looks] == [8010, 16_120]
+    assert found.looks[1].p_value <= found.looks[0].p_value
+    assert found.to_dict()["better_than_control"] == ["new"]
+
+
+def test_days_count_as_looks_and_totals_as_one():
+    total = analyze({"old": (8100, 415), "new": (8020, 530)}, effect=0.01)
+    assert len(total.looks) == 1
+    assert total.summary.arms == analyze(DAYS, effect=0.01).summary.arms
+
+
+def test_the_control_can_be_named_and_a_worse_treatment_is_said_to_be_worse():
+    found = analyze(DAYS, control="new", effect=0.01)
+    assert found.p_value == 1
+    assert found.summary.verdict == "Stay with new: old is worse, after 16,120 samples."
+
+
+def test_without_evidence_there_is_no_verdict_yet():
+    found = analyze({"old": (100, 5), "new": (100, 6)})
+    assert found.summary.verdict.startswith("No verdict yet: new 6.00 % against old 5.00 %")
+
+
+def test_the_plot_is_svg_with_a_line_for_each_look():
+    svg = ElementTree.fromstring(analyze(DAYS).svg())
+    assert len(svg.findall("{*}circle")) == 2
+    assert "Mon" in [one.text for one in svg.findall("{*}text")]
+    assert "<svg" in analyze(DAYS)._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [
+        ([], "there are no counts"),
+        ([("a", 5, 1)], "at least two arms"),
+        ([("a", 5)], r"a row is \(arm, visitors, conversions\)"),
+        ({"a": 5, "b": (1, 1)}, "'a' has visitors and conversions. Got 5"),
+        ({"a": (5, 9), "b": (1, 1)}, "from 0 to the 5 visitors. Got 9"),
+    ],
+)
+def test_counts_that_make_no_sense_are_refused(counts, message):
+    with pytest.raises(DataError, match=message):
+        analyze(counts)
+
+
+def test_a_control_that_is_no_arm_is_refused():
+    with pytest.raises(ParameterError, match="the control 'x' is none of the arms old, new"):
+        analyze(DAYS, control="x")
+
+
+def test_columns_may_have_usual_names_in_any_order_and_a_semicolon_between(tmp_path):
+    path = tmp_path / "counts.csv"
+    path.write_text("\ufeffDate;Users;Variant;Conversions\nMon;10;a;1\n\nMon;12;b;3\n")
+    assert read_counts(path) == [("a", 10, 1, "Mon"), ("b", 12, 3, "Mon")]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("arm,visitors\na,1\n", "no column 'conversions' among arm, visitors"),
+        ("arm,visitors,conversions\na,1,x\n", r"counts.csv, line 2.*whole numbers.*'x'"),
+        ("arm,visitors,conversions\na,1,2\n", r"counts.csv, line 2.*from 0 to the 1 visitors"),
+        ("arm,visitors,conversions\n", "no rows of counts"),
+        ("", "counts.csv is empty"),
+    ],
+)
+def test_a_file_that_cannot_be_read_names_the_line(tmp_path, text, message):
+    path = tmp_path / "counts.csv"
+    path.write_text(text)
+    with pytest.raises(DataError, match=message):
+        read_counts(path)
