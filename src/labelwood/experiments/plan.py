@@ -238,7 +238,7 @@ def fixed_horizon(
     --------
     >>> test = fixed_horizon(0.05, 0.01, 0.05, random_state=0)
     >>> test.n_samples, 0.2 < test.false_alarms < 0.3
-    (21834, True)
+    (21836, True)
     """
     from scipy.stats import norm
 
