@@ -76,7 +76,7 @@ def stopping_bound(
     --------
     >>> bound = stopping_bound([0.0, 0.0, 1.0], 0.05)
     >>> bound.case, bound.rounds, round(bound.probability, 3)
-    ('treatment', 1683.0, 0.925)
+    ('treatment', 1125.0, 0.925)
     """
     mu = numbers(means)
     if mu.ndim != 1 or mu.size < 2 or not np.isfinite(mu).all():

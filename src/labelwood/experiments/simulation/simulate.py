@@ -167,7 +167,7 @@ def simulate(
     --------
     >>> done = simulate([0.3, 0.3, 0.6], 0.05, Setting(10_000), runs=100, random_state=0)
     >>> bool((done.ended_with == 2).all()), float(np.median(done.n_samples))
-    (True, 650.0)
+    (True, 280.5)
     """
     params.check_parameter("simulate", "delta", delta, DELTA)
     values = setting.check_means(means)
