@@ -9,7 +9,8 @@ from labelwood.experiments.best_arm import (
     SubGaussian,
 )
 from labelwood.experiments.ledger import Ledger
-from labelwood.experiments.online_fdr import online_fdr
+from labelwood.experiments.online_fdr import AsynchronousFDR, online_fdr
+from labelwood.experiments.overlapping import OverlappingExperiments
 from labelwood.experiments.plan import fixed_horizon, plan
 from labelwood.experiments.sequence import ExperimentSequence
 from labelwood.experiments.simulation import Setting, simulate, simulate_sequence
@@ -17,11 +18,13 @@ from labelwood.experiments.stopping import stopping_bound
 
 __all__ = [
     "ArmStatistics",
+    "AsynchronousFDR",
     "Bernoulli",
     "BestArmExperiment",
     "Bounded",
     "ExperimentSequence",
     "Ledger",
+    "OverlappingExperiments",
     "Setting",
     "SubGaussian",
     "analyze",

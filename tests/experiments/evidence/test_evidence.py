@@ -140,7 +140,7 @@ def test_five_against_six_per_cent_takes_at_most_45_000_samples(model):
     assert np.quantile(n, 0.9, method="higher") <= 40_000
 
 
-# Validity under peeking; the large simulation is the study `mab-peeking`
+# Validity under peeking; the large simulation is the study `mab-coverage`
 
 
 @pytest.mark.parametrize("policy", ["uniform", "best_arm"])

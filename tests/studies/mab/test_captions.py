@@ -90,7 +90,7 @@ def test_the_plot_names_the_policies(result):
 @pytest.mark.shared
 def test_the_real_contests_have_close_winners(shared_data):
     best = np.array([best_captions(shared_data / file, 80) for file in FILES])
-    assert best.shape == (15, 80)
+    assert best.shape == (30, 80)
     assert (np.diff(best) <= 0).all()
     assert best[0, 0] == (235 + 319) / 744
     gaps = best[:, 0] - best[:, 1]

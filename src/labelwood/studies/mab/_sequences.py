@@ -38,8 +38,8 @@ NOTES = (
     "arm leads, mean and its standard error. FDR: false ones among the discoveries, mean.",
     "equal BDR: limit and samples at which the BDR is first reached, linear between the limits "
     "tried; times: how many times the samples of MAB-FDR.",
-    f"LORD at α = {ALPHA} with W(0) = α/2 and γ of factor {GAMMA_SCALE}; {100 * EFFECTS:g} % of "
-    "the experiments have an effect. Bounds: lil, unless another is named.",
+    f"LORD at α = {ALPHA} with W(0) = α/2, unless named, and γ of factor {GAMMA_SCALE}; "
+    f"{100 * EFFECTS:g} % of the experiments have an effect. Bounds: lil, unless another is named.",
 )
 
 
@@ -93,15 +93,23 @@ def run_sequence(
     *,
     draw: int = 0,
     procedure: str = "lord",
+    initial_wealth: float = 0.5,
     uniform_nulls: bool = False,
 ) -> "SequenceRuns":
-    """Procedure 2, or another procedure in place of LORD, so many times; `draw` for the seed."""
+    """Procedure 2, or another procedure in place of LORD, so many times; `draw` for the seed.
+
+    The initial wealth W(0) is a share of α.
+    """
     import numpy as np
 
     from labelwood.experiments.online_fdr import LogGamma, online_fdr
     from labelwood.experiments.simulation import simulate_sequence
 
-    own = {"gamma": LogGamma(GAMMA_SCALE)} if procedure.startswith("lord") else {}
+    own: dict[str, Any] = {}
+    if procedure.startswith("lord"):
+        own["gamma"] = LogGamma(GAMMA_SCALE)
+    if procedure == "lord":
+        own["initial_wealth"] = initial_wealth * ALPHA
     return simulate_sequence(
         list(given.means),
         lambda: online_fdr(procedure, ALPHA, **own),
@@ -115,10 +123,9 @@ def run_sequence(
 
 def false_share(given: Experiments, done: "SequenceRuns") -> "DoubleArray":
     """FDP(J), of shape (runs, experiments): false discoveries among those up to each J."""
-    import numpy as np
+    from labelwood.experiments.discoveries import false_discovery_proportion
 
-    false = np.cumsum(done.rejected & ~given.effects, axis=1)
-    return np.asarray(false / np.maximum(np.cumsum(done.rejected, axis=1), 1))
+    return false_discovery_proportion(done.rejected, given.effects)
 
 
 def mean_and_error(values: "DoubleArray") -> tuple[float, float]:
@@ -147,6 +154,8 @@ class Comparison:
     batch : int
     rates : sequence of float
         At which the policies are compared.
+    initial_wealth : float
+        W(0) of LORD, as a share of α.
     """
 
     rewards: str
@@ -159,6 +168,7 @@ class Comparison:
     runs: int
     batch: int = 1
     rates: Sequence[float] = (0.5, 0.9, 0.99)
+    initial_wealth: float = 0.5
 
     def rows(self, options: Options) -> Iterator[Row]:
         """Both panels, and what each policy needs for the same discovery rate."""
@@ -211,7 +221,9 @@ class Comparison:
         setting = Setting(limit, batch=self.batch, **self.curves[curve])
         found, false, samples, ended = [], [], [], True
         for k, given in enumerate(self.draws(n_arms)):
-            done = run_sequence(given, setting, self.runs, options, draw=k)
+            done = run_sequence(
+                given, setting, self.runs, options, draw=k, initial_wealth=self.initial_wealth
+            )
             right = done.rejected & given.best(done.leader)
             found.append(right[:, given.effects].mean(axis=1))
             false.append(false_share(given, done)[:, -1])

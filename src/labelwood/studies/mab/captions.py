@@ -25,7 +25,7 @@ from labelwood.studies.mab._sequences import (
 if TYPE_CHECKING:
     from labelwood.core.types import DoubleArray
 
-CONTESTS = (520, 521, 522, 523, 524, *range(526, 536))
+CONTESTS = tuple(i for i in range(520, 552) if i not in (525, 540))  # which do not exist
 FILES = [f"captions/{contest}.csv.xz" for contest in CONTESTS]
 LIKED, DISLIKED = ("funny", "somewhat_funny"), "unfunny"
 N_CONTROLS = 5

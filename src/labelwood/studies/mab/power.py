@@ -36,13 +36,25 @@ PARTS: dict[str, dict[str, Any]] = {
         "runs": 100,
     },
 }
-N_EXPERIMENTS = {"gaussian": 500, "bernoulli": 50}
-BEST_AND_SECOND = {"gaussian": (8.0, 5.0), "bernoulli": (0.7, 0.4)}
+# The caption of Figure 4.8 has means of 0.7 and 0.4, the text 0.4 and 0.1. The program of the
+# chapter begins with W(0) = 0.05 α, where the text leaves it open.
+TEXT, LITTLE = "bernoulli, means of the text", "gaussian, W(0) = 0.05 α"
+PARTS[TEXT] = PARTS["bernoulli"]
+PARTS[LITTLE] = PARTS["gaussian"]
+INITIAL_WEALTH = {LITTLE: 0.05}  # as a share of α; a half elsewhere
+N_EXPERIMENTS = {"gaussian": 500, "bernoulli": 50, TEXT: 50, LITTLE: 500}
+BEST_AND_SECOND = {
+    "gaussian": (8.0, 5.0),
+    "bernoulli": (0.7, 0.4),
+    TEXT: (0.4, 0.1),
+    LITTLE: (8.0, 5.0),
+}
 N_CONTROLS = 10
 _QUICK: dict[str, dict[str, Any]] = {
     "gaussian": {"n_arms": 10, "limits": (20, 60, 200, 600), "arms": (5, 10), "runs": 4},
     "bernoulli": {"n_arms": 5, "limits": (100, 1_000, 5_000), "arms": (3, 5), "runs": 3},
 }
+_QUICK[TEXT], _QUICK[LITTLE] = _QUICK["bernoulli"], _QUICK["gaussian"]
 _QUICK_EXPERIMENTS = 10
 
 
@@ -53,7 +65,8 @@ def _n_experiments(part: str, options: Options) -> int:
 def _notes(options: Options) -> tuple[str, ...]:
     described = {
         "gaussian": "best mean {:g}, the others uniform in [0, {:g}], variance 1.",
-        "bernoulli": "{:g} and [0, {:g}].",
+        "bernoulli": "{:g} and [0, {:g}] (caption of Figure 4.8).",
+        TEXT: "{:g} and [0, {:g}].",
     }
     sizes = {part: _n_experiments(part, options) for part in described}
     means = {part: text.format(*BEST_AND_SECOND[part]) for part, text in described.items()}
@@ -77,14 +90,20 @@ def rows(part: str, options: Options) -> Iterator[Row]:
         arms = one_best(n, n_arms, *BEST_AND_SECOND[part], rng)
         return [with_controls(arms, N_CONTROLS, rng)]
 
-    comparison = Comparison(rewards=part, curves=_curves(part), draws=draws, **settings)
+    comparison = Comparison(
+        rewards=part,
+        curves=_curves(part),
+        draws=draws,
+        initial_wealth=INITIAL_WEALTH.get(part, 0.5),
+        **settings,
+    )
     return comparison.rows(options)
 
 
 def _curves(part: str) -> dict[str, dict[str, Any]]:
     from labelwood.experiments.best_arm import Bernoulli, SubGaussian
 
-    reward = SubGaussian() if part == "gaussian" else Bernoulli()
+    reward = SubGaussian() if part.startswith("gaussian") else Bernoulli()
     return {
         "MAB-FDR": {"policy": "best_arm", "reward": reward},
         "AB-FDR": {"policy": "uniform", "reward": reward},
