@@ -18,7 +18,8 @@ SITUATIONS: dict[str, tuple[float, ...]] = {
     "figure 4.5": (0.40, 0.62, 0.60, 0.52, 0.35, 0.30),
     "none is better by ε": (0.40, 0.52, 0.50, 0.45, 0.35, 0.30),
 }
-N_RUNS, _QUICK_RUNS = 400, 20
+N_RUNS, BATCH = 400, 20
+_QUICK = (5, 500)
 
 
 def rows(part: str, options: Options) -> Iterator[Row]:
@@ -36,10 +37,10 @@ def rows(part: str, options: Options) -> Iterator[Row]:
         "bounds, beta": Bernoulli(bound="beta"),
         "betting": Bernoulli(bound="beta", evidence="betting", effect=0.05),
     }
-    runs = _QUICK_RUNS if options.quick else N_RUNS
+    runs, batch = _QUICK if options.quick else (N_RUNS, BATCH)
     for name, model in models.items():
         for policy in ("best_arm", "uniform"):
-            setting = Setting(LIMIT, reward=model, epsilon=EPSILON, policy=policy, batch=20)
+            setting = Setting(LIMIT, reward=model, epsilon=EPSILON, policy=policy, batch=batch)
             done = simulate(
                 means, DELTA, setting, runs=runs, random_state=options.seed, n_jobs=options.jobs
             )
@@ -85,7 +86,7 @@ STUDY = Study(
     rows=rows,
     draw=draw,
     notes=(
-        f"ε = {EPSILON}, δ = {DELTA}, Bernoulli rewards, arms pulled 20 times at once, at most "
+        f"ε = {EPSILON}, δ = {DELTA}, Bernoulli rewards, arms pulled {BATCH} times at once, at most "
         f"{LIMIT:,} samples.",
         "right: ended with an arm of S* (4.7), or with the control where S* is empty; guaranteed: "
         "of those that end. p <= delta: the control is rejected.",
