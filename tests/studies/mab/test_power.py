@@ -81,7 +81,7 @@ def by_hand(monkeypatch):
     """The rows of a figure whose runs are those above, and the limits that were run."""
     limits = []
 
-    def run_sequence(given, setting, runs, options, draw):
+    def run_sequence(given, setting, runs, options, draw, initial_wealth):
         assert (runs, draw) == (2, 0)
         limits.append((setting.policy, setting.max_samples))
         return finished(setting.max_samples)
@@ -129,7 +129,7 @@ def test_the_panel_over_arms_has_a_row_for_each_number_of_them(result):
 
 def test_samples_for_the_same_rate_are_given_as_a_multiple_of_the_first_policy(result):
     rows = [row for row in result.rows if row["panel"] == "equal BDR"]
-    assert [row["BDR"] for row in rows] == [0.5, 0.5, 0.9, 0.9, 0.99, 0.99] * 2
+    assert [row["BDR"] for row in rows] == [0.5, 0.5, 0.9, 0.9, 0.99, 0.99] * 4
     for adaptive, uniform in zip(rows[::2], rows[1::2], strict=True):
         assert (adaptive["policy"], uniform["policy"]) == ("MAB-FDR", "AB-FDR")
         assert adaptive["times"] == 1

@@ -314,12 +314,13 @@ def decide_by_evidence(
 ) -> tuple[int, int, int]:
     """The arm to end with or -1, the arm of the largest mean, and how many arms are `chosen`.
 
-    With K treatments, an arm is beaten when the evidence for the leader against it is K/δ:
-    that it is not more than ε better or, for the control, that the leader is more than ε
-    better. When all are beaten, the experiment ends with the leader. A wrong arm has one true
-    null hypothesis among its own, so one of K wrong arms is named with probability at most δ.
-    The next round has the leader and all arms that it has not beaten (Even-Dar, Mannor and
-    Mansour 2006), so that their counts stay equal, for which the bets are made.
+    With K treatments, evidence of K/δ is wanted. The experiment ends with the control when there
+    is so much against every treatment being more than ε better than it; and with the leader when
+    there is so much for its being more than ε better than the control, and against every other
+    being more than ε better than the leader. A wrong arm has one true null hypothesis among its
+    own, so one of K wrong arms is named with probability at most δ. The next round has the leader
+    and all arms that are not settled (Even-Dar, Mannor and Mansour 2006), so that their counts
+    stay equal, for which the bets are made.
     """
     best = 0
     for i in range(1, counts.size):
@@ -328,18 +329,44 @@ def decide_by_evidence(
     if _mean(counts, totals, control, best) == 0:
         best = control
     wanted = log((counts.size - 1) / delta)
-    n, beaten = 0, 0
+    lost = best != control and _beats(counts, totals, best, control, epsilon, wanted, model)
+    kept, wins = True, best == control or lost  # is the control good enough; does the leader win
+    n = 0
     for i in range(counts.size):
-        behind = False
-        if i != best:
-            d = epsilon if i == control else -epsilon
-            found = log_evidence(counts[best], totals[best], counts[i], totals[i], d, wanted, model)
-            behind = found > wanted
-            beaten += behind
-        if uniform or not behind or counts.min() == 0:
+        settled = i == control and lost
+        if i != control:
+            # Only with a margin can the control be good enough without being the leader.
+            held = (best == control or (epsilon > 0 and not lost)) and _beats(
+                counts, totals, control, i, -epsilon, wanted, model
+            )
+            kept = kept and held
+            if i != best and best != control:
+                behind = _beats(counts, totals, best, i, -epsilon, wanted, model)
+                wins = wins and behind
+                settled = behind and (lost or held or epsilon == 0)
+            elif best == control:
+                wins = wins and held
+                settled = held
+        if uniform or not settled or counts.min() == 0:
             chosen[n] = i
             n += 1
-    return best if beaten == counts.size - 1 else -1, best, n
+    output = control if kept else best if wins else -1
+    return output, best, n
+
+
+@exact_kernel
+def _beats(
+    counts: DoubleArray,
+    totals: DoubleArray,
+    i: int,
+    j: int,
+    difference: float,
+    wanted: float,
+    model: DoubleArray,
+) -> bool:
+    """Whether the evidence for "arm i is above arm j + difference" is more than wanted."""
+    found = log_evidence(counts[i], totals[i], counts[j], totals[j], difference, wanted, model)
+    return found > wanted
 
 
 @exact_kernel

@@ -86,8 +86,8 @@ STUDY = Study(
     rows=rows,
     draw=draw,
     notes=(
-        f"ε = {EPSILON}, δ = {DELTA}, Bernoulli rewards, arms pulled {BATCH} times at once, at most "
-        f"{LIMIT:,} samples.",
+        f"ε = {EPSILON}, δ = {DELTA}, Bernoulli rewards, arms pulled {BATCH} times at once, "
+        f"at most {LIMIT:,} samples.",
         "right: ended with an arm of S* (4.7), or with the control where S* is empty; guaranteed: "
         "of those that end. p <= delta: the control is rejected.",
     ),
