@@ -14,9 +14,10 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar, cast
 
-from numba import njit
+from numba import njit, types
 from numba.core import caching, event
 
 _F = TypeVar("_F", bound=Callable[..., object])
@@ -39,14 +40,33 @@ def compile_seconds() -> float:
 
 
 def _compiled(function: Callable[..., object], *, fastmath: bool) -> object:
+    # No kernel is passed to another one, so wrappers for C callers would be compiled in vain.
+    compiler: Any = partial(njit, nogil=True, fastmath=fastmath, no_cfunc_wrapper=True)
+    dispatcher: Any
     try:
-        return njit(nogil=True, fastmath=fastmath, cache=True)(function)
+        dispatcher = compiler(cache=True)(function)
     except RuntimeError:  # no directory for the cache is writable
-        dispatcher: Any = njit(nogil=True, fastmath=fastmath)(function)
+        dispatcher = compiler()(function)
         with suppress(RuntimeError, AttributeError):  # Numba's internals may be others
             dispatcher._cache = _ReadOnlyCache(function)  # type: ignore[no-untyped-call]
         _compilations.is_cached = False
-        return dispatcher
+    _ignore_literals(dispatcher)
+    return cast(object, dispatcher)
+
+
+def _ignore_literals(dispatcher: Any) -> None:
+    """Compile one kernel for all integers where other kernels call it.
+
+    While Numba infers types, a variable that starts at 0 has the type "the literal 0", and a
+    kernel that takes it would be compiled for that as well as for integers.
+    """
+    template = dispatcher.get_call_template
+
+    def without_literals(args: Any, kws: Any) -> Any:
+        plain = {name: types.unliteral(kind) for name, kind in kws.items()}
+        return template(tuple(types.unliteral(kind) for kind in args), plain)
+
+    dispatcher.get_call_template = without_literals
 
 
 class _Compilations(event.Listener):

@@ -13,6 +13,12 @@ from labelwood.core.types import CSR, AnyArray, FloatArray
 from labelwood.errors import DataError
 
 
+def empty_ranking(n: int, k: int) -> tuple[NDArray[np.int32], FloatArray]:
+    """Labels and scores of `n` rows that have no label yet, for kernels to fill."""
+    labels = np.full((n, k), -1, dtype=np.int32)
+    return labels, np.full((n, k), -np.inf, dtype=np.float32)
+
+
 @dataclass(frozen=True)
 class TopK:
     """At most k labels for each of n samples, best first.

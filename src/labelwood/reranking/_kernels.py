@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from labelwood.core._order_kernels import resized
 from labelwood.core.kernel import kernel
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import DoubleArray, FloatArray, IndexArray, PointerArray
@@ -324,8 +325,8 @@ def likelihood_centers(
             workspace.positive[row] = False
         end = pointers[label] + size
         while end > features.size:
-            features = np.concatenate((features, np.empty_like(features)))
-            values = np.concatenate((values, np.empty_like(values)))
+            capacity = 2 * features.size
+            features, values = resized(features, capacity), resized(values, capacity)
         features[pointers[label] : end] = workspace.support[:size]
         values[pointers[label] : end] = workspace.center[workspace.support[:size]]
         pointers[label + 1] = end
@@ -336,4 +337,4 @@ def likelihood_centers(
             workspace.gradient[feature] = 0
             workspace.direction[feature] = 0
     end = pointers[n_labels]
-    return pointers, features[:end].copy(), values[:end].copy(), n_iter, outcomes
+    return pointers, resized(features, end), resized(values, end), n_iter, outcomes

@@ -5,6 +5,7 @@ Recommendation, Tagging, Ranking & Other Missing Label Applications" (PfastreXML
 decisions do badly on labels with a handful of samples, where a center is all there is to learn.
 """
 
+from collections.abc import Callable
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -250,6 +251,22 @@ class TailClassifier(LabelEstimator):
 
         parts = blocks(rows.size, _PAIRS) or [range(0)]
         return np.concatenate(parallel(score, parts, n_jobs=n_jobs))
+
+    @property
+    def largest_log_score(self) -> np.float32:
+        """The log P_l(x) of a sample at the center of the label: log 1/(1 + β)."""
+        return np.float32(-np.logaddexp(0, np.log(float(self.beta))))
+
+    def log_scorer(self, X: CSR) -> Callable[[NDArray[np.int32]], FloatArray]:
+        """A function that gives log P_l(x) of different labels, for the only row of `X`."""
+        matrix = self._scaled(X)
+        arrays, squares = csr_arrays(matrix), row_squares(matrix)
+
+        def log_p(labels: NDArray[np.int32]) -> FloatArray:
+            rows = np.zeros(labels.size, dtype=np.int64)
+            return self._log_pairs(arrays, squares, rows, labels)
+
+        return log_p
 
     def _log_pairs(
         self, X: CSRArrays, squares: DoubleArray, rows: PointerArray, labels: NDArray[np.int32]

@@ -87,15 +87,17 @@ def test_the_scan_finds_close_rows_and_sums_the_loss_of_all():
     X, signs, live = problem(5)
     ones = np.ones(WIDTH)
     _, W, _ = solve(X, signs, live, ones, ones, np.arange(40, dtype=np.uint32))
-    member = np.arange(N) < 40
+    is_member = np.arange(N) < 40
+    place = np.where(is_member, np.arange(N), -1).astype(np.int32)
     found, loss = np.empty(N, dtype=np.uint32), np.empty(WIDTH)
     half = np.full(WIDTH, 0.5, dtype=np.float32)
     n_found = scan_block(
-        csr_arrays(X), signs.ravel(), half, half, live, BIAS, np.float32(-0.6),
-        W.ravel(), member, found, loss,
+        csr_arrays(X), signs[:40].ravel(), half, half, live, BIAS, np.float32(-0.6),
+        W.ravel(), place, found, loss,
     )  # fmt: skip
     scores = X @ W[:-1] + W[-1]
-    close = ~member & (scores[:, :5] > -0.6).any(axis=1)
+    close = ~is_member & (scores[:, :5] > -0.6).any(axis=1)
     assert found[:n_found].tolist() == np.flatnonzero(close).tolist()
+    signs[40:] = -1  # rows outside the working set count as negative in every lane
     expected = (np.maximum(0, 1 - signs * scores) ** 2).sum(axis=0)
     np.testing.assert_allclose(loss[:5], expected[:5], rtol=1e-4)

@@ -1,8 +1,6 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
-from hypothesis import strategies as st
 
 from builders import random_csr, random_labels, separable
 from labelwood import load_dataset, metrics
@@ -11,7 +9,7 @@ from labelwood.core._kernels import next_uint64
 from labelwood.core.random import kernel_states
 from labelwood.core.sparse import as_csr, csr_arrays, unit_rows
 from labelwood.errors import DataError, LabelwoodWarning, ParameterError
-from labelwood.trees.fastxml._partition_kernels import assign_sides, gather_labels, sort_keys
+from labelwood.trees.fastxml._partition_kernels import assign_sides, gather_labels
 from labelwood.trees.fastxml.arrays import Forest
 from labelwood.trees.fastxml.estimator import FastXMLClassifier
 from labelwood.trees.fastxml.growth import _samples
@@ -110,24 +108,6 @@ def test_labels_of_a_node_are_numbered_as_they_appear():
     assert names.tolist() == list(dict.fromkeys(label for one in lists for label in one))
     assert np.all(values == 1)
     assert not places.any()
-
-
-crowded = st.lists(st.integers(0, 300) | st.integers(2**63, 2**63 + 9) | st.integers(0, 2**64 - 1))
-
-
-@given(crowded)
-def test_keys_are_sorted(values):
-    keys = np.array(values, dtype=np.uint64)
-    sort_keys(keys)
-    assert keys.tolist() == sorted(values)
-
-
-def test_keys_that_crowd_into_one_bucket_are_sorted_too():
-    keys = np.random.default_rng(0).permutation(5000).astype(np.uint64)
-    keys[17] = 2**63
-    expected = np.sort(keys)
-    sort_keys(keys)
-    np.testing.assert_array_equal(keys, expected)
 
 
 @pytest.mark.parametrize("max_leaf_samples", [3, 10])

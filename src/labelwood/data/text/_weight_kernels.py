@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from labelwood.core._order_kernels import sort_keys
 from labelwood.core.kernel import kernel
 from labelwood.core.types import FloatArray, IndexArray, PointerArray
 
@@ -54,7 +55,7 @@ def weigh_rows(
             # Column and count sort as one number.
             keys[size] = (column << _HALF) | np.uint64(counts[p])
             size += 1
-        keys[:size].sort()
+        sort_keys(keys[:size])
         q = out_ptr[row] - offset
         total = 0.0
         for k in range(size):

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from labelwood.core._order_kernels import stable_order
 from labelwood.core.kernel import kernel
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import DoubleArray, IndexArray, PointerArray
@@ -119,7 +120,9 @@ def shrink(weights: DoubleArray, starts: PointerArray, step: float) -> float:
     """
     norms = group_norms(weights, starts)
     total, cut = 0.0, 0.0
-    for k, norm in enumerate(np.sort(norms)[::-1]):
+    order = stable_order(norms)
+    for k in range(norms.size):
+        norm = norms[order[norms.size - 1 - k]]
         total += norm
         s = step * total / (1.0 + step * (k + 1))
         if norm <= s:

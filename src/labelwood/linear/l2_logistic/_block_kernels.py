@@ -71,7 +71,8 @@ def solve_logistic_block(
     """
     last = np.uint64(W.size) - _LANES
     scores, steps = np.empty(WIDTH, dtype=np.float32), np.empty(WIDTH, dtype=np.float32)
-    order[: rows.size] = np.arange(rows.size)
+    for k in range(rows.size):
+        order[k] = k
     for iteration in range(max_iter):
         shuffle(state, order, np.uint64(rows.size))
         worst = 0.0

@@ -90,7 +90,8 @@ def solve_block(
     positive, negative = load(ridge_positive, _START), load(ridge_negative, _START)
     highest, lowest = np.empty(WIDTH, dtype=np.float32), np.empty(WIDTH, dtype=np.float32)
     limit = np.full(WIDTH, _HUGE)
-    active[: rows.size] = np.arange(rows.size)
+    for k in range(rows.size):
+        active[k] = k
     n_active = m
     for iteration in range(max_iter):
         shuffle(state, active, n_active)
@@ -118,7 +119,7 @@ def solve_block(
             k += _ONE
         store(highest, _START, high)
         store(lowest, _START, low)
-        if (highest - lowest).max() <= tol:
+        if _largest_difference(highest, lowest) <= tol:
             if n_active == m:
                 return iteration + 1, True
             n_active = m
@@ -130,6 +131,14 @@ def solve_block(
 
 
 @kernel
+def _largest_difference(highest: FloatArray, lowest: FloatArray) -> np.float32:
+    largest = highest[0] - lowest[0]
+    for lane in range(1, WIDTH):
+        largest = max(largest, highest[lane] - lowest[lane])
+    return largest
+
+
+@kernel
 def rebuild_weights(
     X: CSRArrays,
     rows: IndexArray,
@@ -137,27 +146,46 @@ def rebuild_weights(
     bias: np.float32,
     alpha: FloatArray,
     W: FloatArray,
+    exact: DoubleArray,
+    is_touched: NDArray[np.bool_],
+    touched: IndexArray,
 ) -> None:
     """W = Σ α_i s_i x_i recomputed, because many small steps leave rounding errors behind.
 
     In double precision: unlike the steps of the solver, the terms of the sum can be far
-    larger than the sum.
+    larger than the sum. `exact` (as long as `W`) and `is_touched` must hold zeros, and do so
+    again at the end; `is_touched` and `touched` have a place for each feature and for the constant
+    one. Only features of `rows` are written: no other feature can have a weight.
     """
-    exact = np.zeros(W.size)
-    last = W.size - WIDTH
+    step = np.empty(WIDTH)
+    last = np.uint32(W.size // WIDTH - 1)
+    touched[0] = last
+    n_touched = 1
     for position in range(rows.size):
         place = position * WIDTH
-        if not any_above(load(alpha, np.uint64(place)), splat(np.float32(0))):
-            continue
-        step = (alpha[place : place + WIDTH] * signs[place : place + WIDTH]).astype(np.float64)
+        is_support = any_above(load(alpha, np.uint64(place)), splat(np.float32(0)))
+        for lane in range(WIDTH):
+            step[lane] = alpha[place + lane] * signs[place + lane]
         row = rows[position]
         for p in range(X.indptr[row], X.indptr[row + 1]):
-            start = np.int64(X.indices[p]) * WIDTH
+            feature = X.indices[p]
+            if not is_touched[feature]:
+                is_touched[feature] = True
+                touched[n_touched] = feature
+                n_touched += 1
+            if is_support:
+                start = np.int64(feature) * WIDTH
+                for lane in range(WIDTH):
+                    exact[start + lane] += X.data[p] * step[lane]
+        if is_support:
             for lane in range(WIDTH):
-                exact[start + lane] += X.data[p] * step[lane]
-        for lane in range(WIDTH):
-            exact[last + lane] += bias * step[lane]
-    W[:] = exact
+                exact[np.int64(last) * WIDTH + lane] += bias * step[lane]
+    for t in range(n_touched):
+        is_touched[touched[t]] = False
+        start = np.int64(touched[t]) * WIDTH
+        for k in range(start, start + WIDTH):
+            W[k] = exact[k]
+            exact[k] = 0
 
 
 @kernel
@@ -170,17 +198,18 @@ def scan_block(
     bias: np.float32,
     threshold: np.float32,
     W: FloatArray,
-    member: NDArray[np.bool_],
+    place: NDArray[np.int32],
     found: IndexArray,
     loss: DoubleArray,
 ) -> int:
     """Score all rows; fill `found` with the non-members scored above `threshold` in some lane.
 
-    `loss` gets Σ C_i max(0, 1 − s_i f(x_i))² of each lane over all rows. Returns how many
-    rows were found.
+    Row i is a member of the working set when `place[i]` ≥ 0, and has its signs there; all others
+    are negative in every lane. `loss` gets Σ C_i max(0, 1 − s_i f(x_i))² of each lane over all
+    rows. Returns how many rows were found.
     """
     zero, one, half = splat(np.float32(0)), splat(np.float32(1)), splat(np.float32(0.5))
-    outside, border = splat(-_HUGE), splat(threshold)
+    outside, border, outsider = splat(-_HUGE), splat(threshold), splat(np.float32(-1))
     alive = load(live, _START)
     positive, negative = load(ridge_positive, _START), load(ridge_negative, _START)
     offset = splat(bias) * load(W, np.uint64(W.size) - _LANES)
@@ -191,16 +220,19 @@ def scan_block(
     for i in range(X.indptr.size - 1):
         row = np.uint64(i)
         score = dot_lanes(X, row, W) + offset
-        sign = load(signs, row * _LANES)
+        is_member = place[row] >= 0
+        sign = load(signs, np.uint64(place[row]) * _LANES) if is_member else outsider
         slack = larger(one - sign * score, zero)
         total += slack * slack * half / choose(sign, zero, positive, negative)
-        if not member[row] and any_above(choose(alive, zero, score, outside), border):
+        if not is_member and any_above(choose(alive, zero, score, outside), border):
             found[n_found] = i
             n_found += 1
         if i % 1024 == 1023:  # before a long float32 sum forgets its small terms
             store(part, _START, total)
-            loss += part
+            for lane in range(WIDTH):
+                loss[lane] += part[lane]
             total = zero
     store(part, _START, total)
-    loss += part
+    for lane in range(WIDTH):
+        loss[lane] += part[lane]
     return n_found

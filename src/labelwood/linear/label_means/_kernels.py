@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwood.core._kernels import next_below
+from labelwood.core._order_kernels import nth_smallest, resized, stable_order
 from labelwood.core.kernel import kernel
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import DoubleArray, FloatArray, IndexArray, PointerArray
@@ -19,6 +20,7 @@ def mean_vectors(
     """
     total = np.zeros(n_features, dtype=np.float32)
     touched = np.empty(n_features, dtype=np.uint32)
+    sizes = np.empty(n_features, dtype=np.float32)
     owner = np.zeros(n_features, dtype=np.uint32)  # the last label that touched a feature
     pointers = np.zeros(labels.size + 1, dtype=np.int64)
     terms = np.empty(labels.size * n_terms, dtype=np.uint32)
@@ -35,10 +37,11 @@ def mean_vectors(
                     touched[n_touched] = feature
                     n_touched += 1
                 total[feature] += X.data[p]
-        sizes = np.abs(total[touched[:n_touched]])
         least = np.float32(0)
         if n_touched > n_terms:
-            least = np.partition(sizes, n_touched - n_terms)[n_touched - n_terms]
+            for t in range(n_touched):
+                sizes[t] = abs(total[touched[t]])
+            least = nth_smallest(sizes[:n_touched], n_touched - n_terms)
         start, squares = size, 0.0
         for t in range(n_touched):
             value = total[touched[t]]
@@ -49,9 +52,11 @@ def mean_vectors(
                 size += 1
             total[touched[t]] = 0
         if squares > 0:
-            values[start:size] /= np.float32(np.sqrt(squares))
+            length = np.float32(np.sqrt(squares))
+            for t in range(start, size):
+                values[t] /= length
         pointers[l + 1] = size
-    return pointers, terms[:size].copy(), values[:size].copy()
+    return pointers, resized(terms, size), resized(values, size)
 
 
 @kernel
@@ -68,7 +73,8 @@ def _split(
     n = order.size
     first = np.int64(next_below(state, np.uint64(n)))
     second = (first + 1 + np.int64(next_below(state, np.uint64(n - 1)))) % n
-    on_left, on_right = np.empty(n), np.empty(n)
+    on_left, on_right, preference = np.empty(n), np.empty(n), np.empty(n)
+    before = np.empty(n, dtype=np.int64)
     for turn in range(n_rounds):
         for k in range(n):
             if turn == 0 and k != first and k != second:
@@ -88,8 +94,13 @@ def _split(
                 left_square += left[feature] ** 2
                 right_square += right[feature] ** 2
                 left[feature], right[feature] = 0.0, 0.0
-        preference = on_right / np.sqrt(right_square) - on_left / np.sqrt(left_square)
-        order[:] = order[np.argsort(preference, kind="mergesort")]
+        left_length, right_length = np.sqrt(left_square), np.sqrt(right_square)
+        for k in range(n):
+            preference[k] = on_right[k] / right_length - on_left[k] / left_length
+            before[k] = order[k]
+        ranks = stable_order(preference)
+        for k in range(n):
+            order[k] = before[ranks[k]]
 
 
 @kernel
@@ -103,14 +114,18 @@ def bisect_labels(
 ) -> None:
     """Reorder `order` so that each run `borders[i]:borders[i + 1]` is a group of like vectors."""
     left, right = np.zeros(n_features), np.zeros(n_features)
-    stack = [(0, borders.size - 1)]
-    while len(stack) > 0:
-        first, last = stack.pop()
+    stack = np.empty((borders.size + 1, 2), dtype=np.int64)
+    stack[0, 0], stack[0, 1] = 0, borders.size - 1
+    top = 1
+    while top > 0:
+        top -= 1
+        first, last = stack[top, 0], stack[top, 1]
         if last - first < 2:
             continue
         middle = (first + last) // 2
         start, end = borders[first], borders[last]
         n_left = borders[middle] - start
         _split(V, order[start:end], n_left, n_rounds, state, left, right)
-        stack.append((first, middle))
-        stack.append((middle, last))
+        stack[top, 0], stack[top, 1] = first, middle
+        stack[top + 1, 0], stack[top + 1, 1] = middle, last
+        top += 2

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from labelwood.core.lanes import WIDTH
 from labelwood.core.parallel import parallel
 from labelwood.core.sparse import csr_arrays, cuts, make_csr, row_blocks, some_rows
-from labelwood.core.topk import TopK
+from labelwood.core.topk import TopK, empty_ranking
 from labelwood.core.types import CSR, AnyArray, FloatArray, IndexArray, PointerArray
 from labelwood.errors import DataError
 from labelwood.linear.onevsrest import _kernels as kernels
@@ -88,7 +88,10 @@ class Postings(NamedTuple):
         arrays = csr_arrays(X)
 
         def best(rows: slice) -> tuple[AnyArray, AnyArray]:
-            return kernels.topk_rows(some_rows(arrays, rows), unit, *self, intercepts, k)
+            part = some_rows(arrays, rows)
+            labels, scores = empty_ranking(part.indptr.size - 1, k)
+            kernels.topk_rows(part, unit, *self, intercepts, labels, scores)
+            return labels, scores
 
         parts = parallel(best, row_blocks(X), n_jobs=n_jobs)
         if len(parts) == 1:

@@ -5,8 +5,6 @@ samples and some random ones, is solved, scores all samples, adds those that sco
 working set, and is solved again, until hardly any sample would join.
 """
 
-from typing import Any, NamedTuple, Self
-
 import joblib
 import numpy as np
 import scipy.sparse as sp
@@ -16,62 +14,16 @@ from labelwood.core.memory import require_memory
 from labelwood.core.parallel import parallel
 from labelwood.core.propensity import Propensity
 from labelwood.core.random import kernel_states
-from labelwood.core.settings import settings_of
-from labelwood.core.sparse import CSRArrays, compact_columns, csr_arrays
-from labelwood.core.types import CSR, AnyArray, DoubleArray, FloatArray, IndexArray
+from labelwood.core.sparse import CSRArrays, compact_columns, csr_arrays, make_csr
+from labelwood.core.types import CSR, AnyArray, DoubleArray, IndexArray
 from labelwood.errors import ParameterError
 from labelwood.linear.l2svm import row_norms
 from labelwood.linear.label_means import group_labels
-from labelwood.linear.onevsrest import _kernels as kernels
+from labelwood.linear.onevsrest.block_training import Block, Problem, Settings, train_block
 
-
-class Settings(NamedTuple):
-    """Parameters of `OneVsRestSVM`; `bias` is the value of the constant feature, 0 for none."""
-
-    bias: float
-    tol: float
-    max_iter: int
-    n_negatives: int
-    slack: float
-    violators: float
-    max_rounds: int
-    prune_below: float
-
-    @classmethod
-    def of(cls, owner: Any) -> Self:
-        """The settings of an estimator."""
-        bias = owner.intercept_scaling if owner.fit_intercept else 0.0
-        return settings_of(cls, owner, bias=bias)
-
-
-class Block(NamedTuple):
-    """The classifiers of at most sixteen labels, and their diagnostics.
-
-    `weights` holds sixteen numbers for each of `features`; `values` holds objective and
-    duality gap of each label.
-    """
-
-    labels: IndexArray
-    features: IndexArray
-    weights: FloatArray
-    intercepts: FloatArray
-    values: DoubleArray
-    n_iter: int
-    n_rounds: int
-    n_working: int
-    solved: bool
-    enough: bool
-
-
-class _Problem(NamedTuple):
-    """What all blocks share; `features` are the original columns of X."""
-
-    X: CSRArrays
-    features: IndexArray
-    norms: FloatArray
-    members: CSRArrays
-    cost_positive: DoubleArray
-    cost_negative: DoubleArray
+# Rows with more non-zeros than this on average share features of some weight with every block,
+# so that looking them up by feature never pays (EURLEX57K has 230, short titles have 9).
+_SHORT_ROW = 64
 
 
 def label_costs(
@@ -155,12 +107,15 @@ def train_labels(
     require_memory(needed, f"training on {n_threads} threads", "lower n_jobs")
     norms = row_norms(arrays, settings.bias)
     members = csr_arrays(sp.csr_array(Y.T))
-    problem = _Problem(arrays, features, norms, members, cost_positive, cost_negative)
+    problem = Problem(
+        arrays, *_postings_of_rows(arrays, features.size), features, norms, members,
+        cost_positive, cost_negative,
+    )  # fmt: skip
     groups = group_labels(arrays, problem.members, features.size, labels, WIDTH)
     states = kernel_states(random_state, len(groups))
 
     def train(block: int) -> Block:
-        return _train_block(problem, groups[block], settings, states[block])
+        return train_block(problem, groups[block], settings, states[block])
 
     pilots = [2**i - 1 for i in range(len(groups).bit_length())]
     done = dict(zip(pilots, parallel(train, pilots, n_jobs=n_jobs), strict=True))
@@ -177,27 +132,18 @@ def train_labels(
     return [done[block] for block in range(len(groups))]
 
 
-def _train_block(
-    problem: _Problem, labels: IndexArray, settings: Settings, state: np.ndarray
-) -> Block:
-    W = np.zeros((problem.features.size + 1) * WIDTH, dtype=np.float32)
-    report = np.zeros(2 * WIDTH)
-    outcome = kernels.train_block(
-        problem.X,
-        problem.norms,
-        problem.members,
-        labels,
-        problem.cost_positive,
-        problem.cost_negative,
-        settings,
-        state.copy(),
-        W,
-        report,
-    )
-    kept, weights = kernels.prune_block(W, labels.size, settings.prune_below)
-    intercepts = W[-WIDTH:][: labels.size] * np.float32(settings.bias)
-    values = report.reshape(WIDTH, 2)[: labels.size]
-    return Block(labels, problem.features[kept], weights, intercepts, values, *outcome)
+def _postings_of_rows(X: CSRArrays, n_features: int) -> tuple[CSRArrays, float, bool]:
+    """The rows of each feature, if rows are short, the largest Σ|x_f|, whether some x_f < 0."""
+    n = X.indptr.size - 1
+    if X.indices.size > _SHORT_ROW * n:
+        nothing = np.zeros(n_features + 1, dtype=np.int64)
+        return CSRArrays(nothing, X.indices[:0], X.data[:0]), 0.0, False
+    columns = sp.csc_array(make_csr(X.indptr, X.indices, X.data, (n, n_features)))
+    pointers = columns.indptr.astype(np.int64)
+    by_feature = CSRArrays(pointers, columns.indices.view(np.uint32), columns.data)
+    rows = np.repeat(np.arange(n), np.diff(X.indptr))
+    sums = np.bincount(rows, np.abs(X.data), minlength=n)
+    return by_feature, float(sums.max(initial=0)), bool(X.data.min(initial=0) < 0)
 
 
 def _require_model_memory(pilots: dict[int, Block], n_blocks: int) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from labelwood.core._order_kernels import stable_order
 from labelwood.core.kernel import kernel
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import DoubleArray, FloatArray, IndexArray, PointerArray
@@ -194,7 +195,7 @@ def _decide(
 ) -> None:
     """Decisions of `nodes` at `positions` (row · beam + slot), node by node, into `margins`."""
     beam = margins.shape[1]
-    order = np.argsort(nodes)
+    order = stable_order(nodes)
     rows, products = np.empty(nodes.size, dtype=np.uint32), np.empty(nodes.size)
     for k in range(nodes.size):
         rows[k] = positions[order[k]] // beam

@@ -4,6 +4,7 @@ import heapq
 
 import numpy as np
 
+from labelwood.core._order_kernels import stable_order
 from labelwood.core.kernel import kernel
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import PointerArray
@@ -18,7 +19,7 @@ def huffman(counts: PointerArray) -> tuple[PointerArray, PointerArray, int]:
     that neighbors in the order of the sets are paired.
     """
     n = counts.size
-    sets = np.argsort(counts, kind="mergesort")
+    sets = stable_order(counts)
     positive, negative = np.empty(n - 1, dtype=np.int64), np.empty(n - 1, dtype=np.int64)
     total = np.empty(n - 1, dtype=np.int64)
     pair = np.empty(2, dtype=np.int64)

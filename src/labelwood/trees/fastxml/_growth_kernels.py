@@ -10,11 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from labelwood.core._order_kernels import resized, sort_keys
 from labelwood.core.kernel import kernel
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import DoubleArray, FloatArray, IndexArray, PointerArray
 from labelwood.linear.l1_logistic import gather_columns, solve
-from labelwood.trees.fastxml._partition_kernels import assign_sides, gather_labels, sort_keys
+from labelwood.trees.fastxml._partition_kernels import assign_sides, gather_labels
 
 _ONE = np.uint64(1)
 _HALF = np.uint64(32)
@@ -172,9 +173,8 @@ def _append(
     end = size + new_indices.size
     if end > indices.size:
         # At least doubled, so that appending takes amortized constant time.
-        tail = np.empty(end, dtype=np.uint32), np.empty(end, dtype=np.float32)
-        indices = np.concatenate((indices, tail[0]))
-        values = np.concatenate((values, tail[1]))
+        capacity = indices.size + end
+        indices, values = resized(indices, capacity), resized(values, capacity)
     indices[size:end] = new_indices
     values[size:end] = new_values
     return indices, values

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwood.core._kernels import insert_label
+from labelwood.core._order_kernels import resized
 from labelwood.core.kernel import kernel
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import FloatArray, IndexArray, PointerArray
@@ -67,8 +68,8 @@ def above_rows(
     for i in range(n):
         n_met = _score_row(X, i, forest, nodes[:, i], dense, scores, met)
         if size + n_met > labels.size:
-            labels = np.concatenate((labels, np.empty(size + n_met, dtype=np.uint32)))
-            values = np.concatenate((values, np.empty(size + n_met, dtype=np.float32)))
+            capacity = labels.size + size + n_met
+            labels, values = resized(labels, capacity), resized(values, capacity)
         for m in range(n_met):
             label = met[m]
             score = scores[label] / n_trees
@@ -78,7 +79,7 @@ def above_rows(
                 values[size] = score
                 size += 1
         pointers[i + 1] = size
-    return pointers, labels[:size].copy(), values[:size].copy()
+    return pointers, resized(labels, size), resized(values, size)
 
 
 @kernel

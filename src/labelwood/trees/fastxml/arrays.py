@@ -71,6 +71,13 @@ class Forest(NamedTuple):
         labels, scores = zip(*found, strict=True)
         return TopK(np.concatenate(labels), np.concatenate(scores))
 
+    def candidates(self, X: CSR, n_labels: int) -> tuple[IndexArray, FloatArray]:
+        """The labels that the trees propose for the only row of `X`, and their scores."""
+        from labelwood.trees.fastxml import _prediction_kernels as kernels
+
+        _, labels, scores = kernels.above_rows(csr_arrays(X), self, X.shape[1], n_labels, 0.0)
+        return labels, scores
+
     def above(self, X: CSR, n_labels: int, threshold: float, n_jobs: int | None) -> CSR:
         """The scores above `threshold`, as CSR."""
         from labelwood.trees.fastxml import _prediction_kernels as kernels

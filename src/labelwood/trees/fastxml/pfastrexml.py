@@ -15,7 +15,7 @@ from labelwood.core.contract import FittedAttributes
 from labelwood.core.params import Constraints, Integer, OneOf, Real, check_parameter
 from labelwood.core.propensity import Propensity
 from labelwood.core.sparse import csr_arrays, entry_rows, make_csr, row_blocks
-from labelwood.core.topk import TopK
+from labelwood.core.topk import TopK, empty_ranking
 from labelwood.core.types import CSR, DoubleArray, FloatArray
 from labelwood.errors import DataError, LabelwoodWarning, ParameterError
 from labelwood.reranking import TailClassifier
@@ -28,6 +28,7 @@ from labelwood.trees.fastxml.propensities import (
 )
 
 _PAIRS = 2**22  # pairs of a row and a candidate label held at once, at most
+_FIRST_LABELS = 64  # of a single row whose tail classifiers are asked first
 
 
 class PfastXMLClassifier(FastXMLClassifier):
@@ -315,9 +316,37 @@ newton_steps, gain, normalize, calibrate, random_state, n_jobs :
     def _score_topk(self, X: CSR, k: int) -> TopK:
         from labelwood.core._kernels import topk_of_scores
 
+        if X.shape[0] == 1:
+            return self._topk_of_one(X, k)
         parts = [topk_of_scores(csr_arrays(self._score_block(rows)), k) for rows in self._blocks(X)]
         labels, scores = zip(*parts, strict=True)
         return TopK(np.concatenate(labels), np.concatenate(scores))
+
+    def _topk_of_one(self, X: CSR, k: int) -> TopK:
+        """The same for a single row, by as few tail classifiers as decide its `k` best labels.
+
+        No P is larger than that of a sample at the center. Labels are looked at by falling Q, and
+        the rest is left out once not even the largest P would bring its first label among the best.
+        """
+        check_parameter(type(self).__name__, "alpha", self.alpha, self._constraints["alpha"])
+        alpha = np.float32(self.alpha)
+        labels, q = self._forest().candidates(self._scaled(X), self.classes_.size)
+        order = np.lexsort((labels, -q))[: self.max_candidates]
+        labels, scores = labels[order].astype(np.int32), alpha * np.log(q[order])
+        log_p = self.tail_.log_scorer(X)
+        highest = scores + (1 - alpha) * self.tail_.largest_log_score
+        end = 0
+        while end < labels.size:
+            start, end = end, max(_FIRST_LABELS, 2 * end)
+            scores[start:end] += (1 - alpha) * log_p(labels[start:end])
+            best = np.sort(scores[:end])[-k:]
+            if end < labels.size and best.size == k and highest[end] < best[0]:
+                break
+        best_first = np.lexsort((labels[:end], -scores[:end]))[:k]
+        top_labels, top_scores = empty_ranking(1, k)
+        top_labels[0, : best_first.size] = labels[best_first]
+        top_scores[0, : best_first.size] = scores[best_first]
+        return TopK(top_labels, top_scores)
 
     def _check_fitted(self) -> None:
         super()._check_fitted()

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwood.core._kernels import next_below
+from labelwood.core._order_kernels import nth_smallest, stable_order
 from labelwood.core.kernel import kernel
 from labelwood.core.lanes import WIDTH
 from labelwood.core.sparse import CSRArrays
@@ -79,15 +80,20 @@ def _keep_largest(W: FloatArray, n_lanes: int, budget: int) -> None:
     n_features = W.size // WIDTH - 1
     if budget >= n_features:
         return
-    sizes = np.abs(W[: n_features * WIDTH]).reshape(n_features, WIDTH)
+    sizes = np.empty(n_features, dtype=np.float32)
     for lane in range(n_lanes):
-        own = sizes[:, lane].copy()
-        least = np.partition(own, n_features - budget)[n_features - budget]
-        room = budget - np.count_nonzero(own > least)
         for k in range(n_features):
-            if own[k] == least and room > 0:
-                room -= 1
-            elif own[k] <= least:
+            sizes[k] = abs(W[k * WIDTH + lane])
+        least = nth_smallest(sizes, n_features - budget)
+        n_equal = budget  # how many weights of the size `least` are kept
+        for k in range(n_features):
+            if abs(W[k * WIDTH + lane]) > least:
+                n_equal -= 1
+        for k in range(n_features):
+            size = abs(W[k * WIDTH + lane])
+            if size == least and n_equal > 0:
+                n_equal -= 1
+            elif size <= least:
                 W[k * WIDTH + lane] = 0
 
 
@@ -109,18 +115,40 @@ def pack_block(
             if abs(W[k * WIDTH + lane]) > prune_below:
                 sizes[k] += np.uint8(1)
                 total += 1
-    kept = np.flatnonzero(sizes)
-    kept = kept[np.argsort(features[kept])]
+    kept = _nonzero_in_order(sizes, features)
+    kept_features = np.empty(kept.size, dtype=np.uint32)
+    kept_sizes = np.empty(kept.size, dtype=np.uint8)
     lanes = np.empty(total, dtype=np.uint8)
     weights = np.empty(total, dtype=np.float32)
     q = 0
-    for k in kept:  # type: ignore[assignment]
+    for place in range(kept.size):
+        k = kept[place]
+        kept_features[place], kept_sizes[place] = features[k], sizes[k]
         for lane in range(n_lanes):
             if abs(W[k * WIDTH + lane]) > prune_below:
                 lanes[q] = lane
                 weights[q] = W[k * WIDTH + lane]
                 q += 1
-    return features[kept], sizes[kept], lanes, weights
+    return kept_features, kept_sizes, lanes, weights
+
+
+@kernel
+def _nonzero_in_order(sizes: NDArray[np.uint8], features: IndexArray) -> NDArray[np.int64]:
+    """The places whose size is not zero, in the order of their features."""
+    n_kept = 0
+    for k in range(sizes.size):
+        if sizes[k] > 0:
+            n_kept += 1
+    kept, keys = np.empty(n_kept, dtype=np.int64), np.empty(n_kept, dtype=np.int64)
+    n_kept = 0
+    for k in range(sizes.size):
+        if sizes[k] > 0:
+            kept[n_kept], keys[n_kept] = k, features[k]
+            n_kept += 1
+    order = stable_order(keys)
+    for k in range(n_kept):
+        keys[k] = kept[order[k]]
+    return keys
 
 
 @kernel
@@ -172,7 +200,9 @@ def _solve(
 ) -> tuple[FloatArray, int, bool]:
     """The weights of a block of children on the node's own rows."""
     m = norms.size
-    everyone, active = np.arange(m).astype(np.uint32), np.empty(m, dtype=np.uint32)
+    everyone, active = np.empty(m, dtype=np.uint32), np.empty(m, dtype=np.uint32)
+    for k in range(m):
+        everyone[k] = k
     alpha = np.zeros(m * WIDTH, dtype=np.float32)
     W = np.zeros((n_features + 1) * WIDTH, dtype=np.float32)
     if logistic:  # one call for both would be a function type, which Numba warns of

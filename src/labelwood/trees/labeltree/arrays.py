@@ -68,7 +68,10 @@ class LabelForest(NamedTuple):
             return kernels.topk_of_trees(*self._reached(X, rows, search), n_labels, k)
 
         blocks = row_blocks(X, search.block_size(self.width))
-        labels, scores = zip(*parallel(best, blocks, n_jobs=n_jobs), strict=True)
+        parts = parallel(best, blocks, n_jobs=n_jobs)
+        if len(parts) == 1:
+            return TopK(*parts[0])
+        labels, scores = zip(*parts, strict=True)
         return TopK(np.concatenate(labels), np.concatenate(scores))
 
     def above(

@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from labelwood.core._order_kernels import stable_order
 from labelwood.core.kernel import exact_kernel, kernel
 from labelwood.core.types import FloatArray, IndexArray, PointerArray
 
@@ -99,8 +100,6 @@ def sort_all(entries: Entries) -> None:
 def _order_by_value(values: FloatArray) -> IndexArray:
     """A stable ordering of float32 values, ascending, NaN last: radix sort for long arrays."""
     n = values.size
-    if n < _RADIX_LENGTH:
-        return np.argsort(values, kind="mergesort").astype(np.uint32)  # NaN last
     bits = values.view(np.uint32)
     keys = np.empty(n, dtype=np.uint32)
     for i in range(n):
@@ -112,7 +111,14 @@ def _order_by_value(values: FloatArray) -> IndexArray:
             keys[i] = ~bits[i]
         else:
             keys[i] = bits[i] | np.uint32(0x80000000)
-    order, other = np.arange(n).astype(np.uint32), np.empty(n, dtype=np.uint32)
+    order, other = np.empty(n, dtype=np.uint32), np.empty(n, dtype=np.uint32)
+    if n < _RADIX_LENGTH:
+        merged = stable_order(keys)
+        for i in range(n):
+            order[i] = merged[i]
+        return order
+    for i in range(n):
+        order[i] = i
     counts = np.empty(2049, dtype=np.int64)
     for shift in (0, 11, 22):
         counts[:] = 0

@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from labelwood.core._order_kernels import stable_order
 from labelwood.core.kernel import exact_kernel
 from labelwood.core.types import DoubleArray, FloatArray, IndexArray
 from labelwood.trees.rules.growth._entry_kernels import BoolArray, Entries, sort_segment
@@ -169,8 +170,16 @@ def best_split_of_one(
         if kinds[feature] == CATEGORICAL:
             bounds[k] = -np.inf
     # The most promising features first: the sooner a good split is known, the fewer are scanned.
-    open_segments = np.flatnonzero(bounds > best[SCORE])
-    for k in open_segments[np.argsort(-bounds[open_segments], kind="mergesort")]:
+    open_segments, n_open = np.empty(n_segments, dtype=np.int64), 0
+    for k in range(n_segments):
+        if bounds[k] > best[SCORE]:
+            open_segments[n_open] = k
+            n_open += 1
+    keys = np.empty(n_open)
+    for j in range(n_open):
+        keys[j] = -bounds[open_segments[j]]
+    for j in stable_order(keys):
+        k = open_segments[j]
         if bounds[k] > best[SCORE]:
             first, after = int(totals[k, 0]), int(totals[k, 1])
             sort_segment(entries, first, after)
