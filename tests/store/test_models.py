@@ -212,7 +212,7 @@ def changed(*path, to):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (changed("format_version", to=3), "format version 3; this labelwood reads up to 2"),
+        (changed("format_version", to=4), "format version 4; this labelwood reads up to 3"),
         (changed("format_version", to="x"), "format version 'x'"),
         (changed("manifest", to=None), "has no manifest"),
         (changed("model", to={"$call": "os.system"}), r"unknown kind of entry '\$call'"),

@@ -8,6 +8,7 @@ from labelwood.core.sparse import CSRArrays, compact_columns, make_csr
 from labelwood.core.types import CSR, AnyArray, DoubleArray, IndexArray
 
 _VARIES = 1e-6  # the share of its mean that a column's deviation exceeds; values are float32
+_LARGE = 16.0  # typical value of a column whose units make solvers slow
 _LARGEST = 1e30  # in absolute value; squares of float32 beyond are too large for sums
 
 
@@ -82,4 +83,32 @@ def equal_columns(X: CSR, weights: DoubleArray, n_chosen: int) -> tuple[CSR, Sca
     values = arrays.data * factors[arrays.indices]
     # Only rows that weigh next to nothing are so far out.
     data = np.clip(values, -_LARGEST, _LARGEST).astype(np.float32)
+    return make_csr(X.indptr, X.indices, data, X.shape), Scaling(columns, factors)
+
+
+def moderate_columns(X: CSR) -> tuple[CSR, Scaling | None]:
+    """Columns of large values divided by powers of two; and how they were scaled, if any was.
+
+    Where the root mean square of a column's non-zeros is above 16, it is between 1 and 2
+    afterwards; all other columns stay as they are, to the bit.
+
+    Examples
+    --------
+    >>> from labelwood.core.sparse import as_csr
+    >>> X = as_csr([[1, 1000], [0, 1048]])
+    >>> moderate_columns(X)[0].toarray().tolist()
+    [[1.0, 0.9765625], [0.0, 1.0234375]]
+    """
+    if np.abs(X.data).max(initial=0) <= _LARGE:
+        return X, None
+    arrays, columns = compact_columns(X)
+    counts = np.bincount(arrays.indices, arrays.data != 0, minlength=columns.size)
+    squares = np.bincount(arrays.indices, np.square(arrays.data, dtype=np.float64))
+    typical = np.sqrt(squares / np.maximum(counts, 1))
+    large = typical > _LARGE
+    if not large.any():
+        return X, None
+    factors = np.ones(columns.size)
+    factors[large] = 2.0 ** -np.floor(np.log2(typical[large]))
+    data = (arrays.data * factors[arrays.indices]).astype(np.float32)
     return make_csr(X.indptr, X.indices, data, X.shape), Scaling(columns, factors)

@@ -60,11 +60,11 @@ def _ignore_literals(dispatcher: Any) -> None:
     While Numba infers types, a variable that starts at 0 has the type "the literal 0", and a
     kernel that takes it would be compiled for that as well as for integers.
     """
-    template = dispatcher.get_call_template
+    template, unliteral = dispatcher.get_call_template, cast(Any, types.unliteral)
 
     def without_literals(args: Any, kws: Any) -> Any:
-        plain = {name: types.unliteral(kind) for name, kind in kws.items()}
-        return template(tuple(types.unliteral(kind) for kind in args), plain)
+        plain = {name: unliteral(kind) for name, kind in kws.items()}
+        return template(tuple(unliteral(kind) for kind in args), plain)
 
     dispatcher.get_call_template = without_literals
 

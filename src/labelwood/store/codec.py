@@ -23,6 +23,7 @@ from labelwood.core.propensity import Propensity
 from labelwood.core.sparse import check_structure
 from labelwood.data.taxonomy import Taxonomy
 from labelwood.errors import LabelwoodError, ModelError
+from labelwood.store.packing import pack, unpack
 
 _FAULTS = (
     AttributeError,
@@ -52,7 +53,9 @@ _FITTED = re.compile(r"[A-Za-z][A-Za-z0-9_]*_")
 class Encoder:
     """Turns values into JSON; `arrays` collects what goes into the array file."""
 
-    def __init__(self) -> None:
+    def __init__(self, precision: str = "full") -> None:
+        self.precision = precision
+        self.has_packed = False
         self.arrays: dict[str, np.ndarray] = {}
 
     def encode(self, value: object, name: str) -> Any:
@@ -107,11 +110,16 @@ class Encoder:
             # A generator has moved on since; the fitted model does not need it.
             params.pop("random_state", None)
         fitted = {key: one for key, one in vars(value).items() if _FITTED.fullmatch(key)}
+        packed = pack(kind, fitted) if self.precision == "int8" else None
+        self.has_packed |= packed is not None
+        contents = fitted if packed is None else packed
         stored = {
             "class": kind,
             "params": {key: self.encode(one, f"{name}.{key}") for key, one in params.items()},
-            "fitted": {key: self.encode(one, f"{name}.{key}") for key, one in fitted.items()},
+            "fitted": {key: self.encode(one, f"{name}.{key}") for key, one in contents.items()},
         }
+        if packed is not None:
+            stored["packed"] = True
         # NaN and infinity mean something in some attributes, as for a label without samples; in
         # all others they are refused when the model is loaded.
         not_finite = [key for key, one in fitted.items() if not _is_finite(one)]
@@ -192,6 +200,8 @@ class Decoder:
         kind = estimator_class(content["class"])
         params = {key: self.decode(one) for key, one in content["params"].items()}
         fitted = {key: self.decode(one) for key, one in content["fitted"].items()}
+        if content.get("packed"):
+            fitted = unpack(content["class"], fitted)
         if hasattr(kind, "_from_older_version"):
             kind._from_older_version(params, fitted)
         value = kind(**params)

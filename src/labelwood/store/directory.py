@@ -30,7 +30,8 @@ except ImportError:  # pragma: no cover - Windows, where two savers at once are 
 
 MODEL_FILE = "model.json"
 FORMAT = "labelwood-model"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
+FORMAT_VERSION_UNPACKED = 2  # of models without packed weights, which older programs read
 FIRST_ARRAY_FILE = "arrays.safetensors"  # the name in format 1
 _ARRAY_FILE = re.compile(r"arrays(-[0-9a-f]{16})?\.safetensors")
 _TEMPORARY = re.compile(r"\.labelwood-[0-9a-f]{12}\.tmp")

@@ -501,6 +501,21 @@ def test_decisions_of_small_planes_keep_to_the_budget_and_use_all_features_of_pl
         BudgetedTreeClassifier(8, plane_size=9).fit(X, y)
 
 
+def test_large_units_cost_no_more_steps_and_give_the_same_tree():
+    rng = np.random.default_rng(0)
+    X = rng.random((200, 8)).astype(np.float32)
+    y = X[:, 0] + X[:, 1] + 0.1 * rng.normal(size=200) > 1
+    ordinary = BudgetedTreeClassifier(3, random_state=0).fit(X, y)
+    large = BudgetedTreeClassifier(3, random_state=0).fit(1024 * X, y)
+    # Values of 0…1 have a root mean square of 0.58, and 1,024 times as large ones are divided by
+    # 512: twice the ordinary ones, for which C counts four times.
+    doubled = BudgetedTreeClassifier(3, C=4.0, random_state=0).fit(X, y)
+    assert large.n_iter_ < 3 * ordinary.n_iter_
+    assert large.n_iter_ == doubled.n_iter_
+    np.testing.assert_array_equal(large.predict(1024 * X), doubled.predict(X))
+    assert set(large.units_.tolist()) == {512.0}
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_scaled_columns_give_the_same_tree_whatever_their_units(n_classes):
     X, y = linear_classes(300, 12, n_classes)

@@ -568,3 +568,16 @@ def test_estimated_propensity_too_small_to_divide_by_are_refused_at_once():
     Y = sp.csr_array(sp.hstack([Y, sp.csr_array((200, 1))]))
     with pytest.raises(DataError, match="Propensities must be at least 1e-09"):
         fitted(PfastXMLClassifier, X, Y, propensity=metrics.propensity(Y, a=9.0, b=1e-6))
+
+
+@pytest.mark.parametrize("params", [{}, {"alpha": 0.0}, {"alpha": 1.0}, {"max_candidates": 2}])
+def test_a_single_row_gets_the_labels_of_many_rows_to_the_bit(monkeypatch, params):
+    X, Y = noisy()
+    model = fitted(PfastreXMLClassifier, X, Y, n_trees=3, max_leaf_samples=5).set_params(**params)
+    together = model.predict_topk(X, 2)
+    # Two labels at first, so that the bound on the other ones is put to the test.
+    monkeypatch.setattr("labelwood.trees.fastxml.pfastrexml._FIRST_LABELS", 2)
+    for row in range(X.shape[0]):
+        alone = model.predict_topk(X[[row]], 2)
+        np.testing.assert_array_equal(alone.labels[0], together.labels[row])
+        np.testing.assert_array_equal(alone.scores[0], together.scores[row])

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from labelwood.core.kernel import kernel
+from labelwood.core.kernel import exact_kernel
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import DoubleArray, IndexArray
 
@@ -23,7 +23,7 @@ class FeatureTable(NamedTuple):
     positions: IndexArray
 
 
-@kernel
+@exact_kernel
 def column_scores(X: CSRArrays, residuals: DoubleArray, scores: DoubleArray) -> None:
     """Add (Σ_i r_i x_ij)² to the score of every column, for every row of `residuals`."""
     sums = np.empty(scores.size)
@@ -33,7 +33,7 @@ def column_scores(X: CSRArrays, residuals: DoubleArray, scores: DoubleArray) -> 
             scores[j] += sums[j] * sums[j]
 
 
-@kernel
+@exact_kernel
 def _column_sums(X: CSRArrays, residuals: DoubleArray, sums: DoubleArray) -> None:
     """Σ_i r_i x_ij of every column; those that are nothing but rounding of their terms are 0."""
     sums[:] = 0
@@ -49,7 +49,7 @@ def _column_sums(X: CSRArrays, residuals: DoubleArray, sums: DoubleArray) -> Non
             sums[j] = 0.0
 
 
-@kernel
+@exact_kernel
 def feature_table(features: IndexArray) -> FeatureTable:
     """Hash the features, at most a quarter of the slots being taken."""
     size = 4
@@ -67,13 +67,13 @@ def feature_table(features: IndexArray) -> FeatureTable:
     return FeatureTable(keys, positions)
 
 
-@kernel
+@exact_kernel
 def _first_slot(feature: np.uint32, mask: np.uint64) -> np.uint64:
     # Fibonacci hashing: the middle bits of the product depend on all bits of the feature.
     return ((np.uint64(feature) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32)) & mask
 
 
-@kernel
+@exact_kernel
 def _find(table: FeatureTable, feature: np.uint32, mask: np.uint64) -> np.uint64:
     """The slot of a feature, or a free one when it is not in the table."""
     slot = _first_slot(feature, mask)
@@ -82,7 +82,7 @@ def _find(table: FeatureTable, feature: np.uint32, mask: np.uint64) -> np.uint64
     return slot
 
 
-@kernel
+@exact_kernel
 def restrict(X: CSRArrays, table: FeatureTable) -> CSRArrays:
     """The columns in the table only, renumbered by it."""
     n = X.indptr.size - 1
@@ -107,7 +107,7 @@ def restrict(X: CSRArrays, table: FeatureTable) -> CSRArrays:
     return CSRArrays(indptr, indices, data)
 
 
-@kernel
+@exact_kernel
 def decide(
     X: CSRArrays, table: FeatureTable, coef: DoubleArray, intercepts: DoubleArray
 ) -> DoubleArray:
@@ -125,7 +125,7 @@ def decide(
     return scores
 
 
-@kernel
+@exact_kernel
 def margins(X: CSRArrays, w: DoubleArray, out: DoubleArray) -> None:
     """Every row's product with every row of `w`, in `out` of shape (n_problems, n)."""
     for v in range(w.shape[0]):
@@ -136,7 +136,7 @@ def margins(X: CSRArrays, w: DoubleArray, out: DoubleArray) -> None:
             out[v, i] = total
 
 
-@kernel
+@exact_kernel
 def combine(X: CSRArrays, residuals: DoubleArray, out: DoubleArray) -> None:
     """Σ_i r_i x_i for every row of `residuals`, in `out` of shape (n_problems, n_columns)."""
     out[:] = 0
@@ -148,7 +148,7 @@ def combine(X: CSRArrays, residuals: DoubleArray, out: DoubleArray) -> None:
                     out[v, X.indices[p]] += r * X.data[p]
 
 
-@kernel
+@exact_kernel
 def saliency(
     X: CSRArrays, residuals: DoubleArray, costs: DoubleArray, fit_intercept: bool, w: DoubleArray
 ) -> DoubleArray:
@@ -161,7 +161,7 @@ def saliency(
     return total
 
 
-@kernel
+@exact_kernel
 def expected_gains(
     X: CSRArrays, residuals: DoubleArray, costs: DoubleArray, fit_intercept: bool, n_columns: int
 ) -> DoubleArray:
@@ -179,7 +179,7 @@ def expected_gains(
     return total
 
 
-@kernel
+@exact_kernel
 def _curvature(
     X: CSRArrays, residuals: DoubleArray, costs: DoubleArray, fit_intercept: bool, out: DoubleArray
 ) -> None:

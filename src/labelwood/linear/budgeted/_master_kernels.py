@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from labelwood.core.kernel import kernel
+from labelwood.core.kernel import exact_kernel
 from labelwood.core.types import DoubleArray
 from labelwood.linear.budgeted._feature_kernels import combine, margins
 from labelwood.linear.budgeted._newton_kernels import newton_step
@@ -57,7 +57,7 @@ class _Iterates(NamedTuple):
     sums: DoubleArray
 
 
-@kernel
+@exact_kernel
 def solve_master(
     problem: Problem,
     weights: DoubleArray,
@@ -108,7 +108,7 @@ def solve_master(
     return Solution(iterates.w, value, bound, lipschitz, n_iter)
 
 
-@kernel
+@exact_kernel
 def _start(problem: Problem, weights: DoubleArray, residuals: DoubleArray) -> _Iterates:
     products = np.empty(problem.costs.shape)
     margins(problem.X, collapse(weights, problem.positions, problem.n_features), products)
@@ -125,7 +125,7 @@ def _start(problem: Problem, weights: DoubleArray, residuals: DoubleArray) -> _I
     )
 
 
-@kernel
+@exact_kernel
 def _extrapolate(
     problem: Problem, iterates: _Iterates, momentum: float, b: DoubleArray
 ) -> tuple[float, float]:
@@ -138,7 +138,7 @@ def _extrapolate(
     return loss, lower_bound(iterates.residuals, problem.costs, largest)
 
 
-@kernel
+@exact_kernel
 def _step(
     problem: Problem,
     iterates: _Iterates,
@@ -160,7 +160,7 @@ def _step(
     return loss + 0.5 * norm * norm, lipschitz
 
 
-@kernel
+@exact_kernel
 def _try_step(problem: Problem, iterates: _Iterates, lipschitz: float) -> tuple[float, float]:
     """A proximal step from `y`: Σ_h ‖ω_h‖ at `w_trial`, and the quadratic model of the loss there.
 
@@ -180,7 +180,7 @@ def _try_step(problem: Problem, iterates: _Iterates, lipschitz: float) -> tuple[
     return norm, model
 
 
-@kernel
+@exact_kernel
 def _advance(iterates: _Iterates) -> None:
     iterates.w_old[:] = iterates.w
     iterates.w[:] = iterates.w_trial
@@ -188,7 +188,7 @@ def _advance(iterates: _Iterates) -> None:
     iterates.m[:] = iterates.m_trial
 
 
-@kernel
+@exact_kernel
 def _restart(iterates: _Iterates) -> float:
     """Restart the momentum; returns the first t of the FISTA sequence."""
     iterates.w_old[:] = iterates.w

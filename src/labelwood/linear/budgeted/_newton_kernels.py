@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from labelwood.core.kernel import kernel
+from labelwood.core.kernel import exact_kernel
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import DoubleArray, PointerArray
 from labelwood.linear.budgeted._feature_kernels import combine, margins
@@ -44,7 +44,7 @@ class _Hessian(NamedTuple):
     sums: DoubleArray
 
 
-@kernel
+@exact_kernel
 def newton_step(
     problem: Problem,
     weights: DoubleArray,
@@ -80,7 +80,7 @@ def newton_step(
     return value, n_steps
 
 
-@kernel
+@exact_kernel
 def _hessian(problem: Problem, weights: DoubleArray, residuals: DoubleArray) -> _Hessian:
     costs = np.where(residuals != 0, problem.costs, 0.0)
     totals = np.zeros(costs.shape[0])
@@ -95,7 +95,7 @@ def _hessian(problem: Problem, weights: DoubleArray, residuals: DoubleArray) -> 
     return _Hessian(costs, totals, norms, units, np.empty_like(costs), sums)
 
 
-@kernel
+@exact_kernel
 def _gradient(problem: Problem, hessian: _Hessian) -> DoubleArray:
     """The gradient, with Σ r_i x_i in `hessian.sums`; zero in groups that are zero."""
     total = hessian.norms.sum()
@@ -110,7 +110,7 @@ def _gradient(problem: Problem, hessian: _Hessian) -> DoubleArray:
     return gradient
 
 
-@kernel
+@exact_kernel
 def _solve(
     problem: Problem, hessian: _Hessian, gradient: DoubleArray, max_steps: int
 ) -> tuple[DoubleArray, int]:
@@ -135,7 +135,7 @@ def _solve(
     return d, n_steps
 
 
-@kernel
+@exact_kernel
 def _inverse_diagonal(problem: Problem, hessian: _Hessian) -> DoubleArray:
     """The reciprocal of the Hessian's diagonal; zero in groups that are zero."""
     X, total = problem.X, hessian.norms.sum()
@@ -157,7 +157,7 @@ def _inverse_diagonal(problem: Problem, hessian: _Hessian) -> DoubleArray:
     return inverse
 
 
-@kernel
+@exact_kernel
 def _moments(X: CSRArrays, costs: DoubleArray, squares: DoubleArray, sums: DoubleArray) -> None:
     for i in range(costs.size):
         if costs[i] > 0:
@@ -167,7 +167,7 @@ def _moments(X: CSRArrays, costs: DoubleArray, squares: DoubleArray, sums: Doubl
                 sums[X.indices[p]] += costs[i] * x
 
 
-@kernel
+@exact_kernel
 def _hessian_product(problem: Problem, hessian: _Hessian, d: DoubleArray) -> DoubleArray:
     """H d for a d that is zero in the groups that are zero."""
     margins(problem.X, collapse(d, problem.positions, problem.n_features), hessian.products)
@@ -190,7 +190,7 @@ def _hessian_product(problem: Problem, hessian: _Hessian, d: DoubleArray) -> Dou
     return Hd
 
 
-@kernel
+@exact_kernel
 def _dot(a: DoubleArray, b: DoubleArray, start: int, end: int) -> float:
     total = 0.0
     for v in range(a.shape[0]):
@@ -199,7 +199,7 @@ def _dot(a: DoubleArray, b: DoubleArray, start: int, end: int) -> float:
     return total
 
 
-@kernel
+@exact_kernel
 def _stop_at_zero(trial: DoubleArray, weights: DoubleArray, starts: PointerArray) -> None:
     """Set groups to zero that the step would flip: the penalty has a kink there."""
     for h in range(starts.size - 1):

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from labelwood.core._order_kernels import stable_order
-from labelwood.core.kernel import kernel
+from labelwood.core.kernel import exact_kernel
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import DoubleArray, IndexArray, PointerArray
 
@@ -40,7 +40,7 @@ class Problem(NamedTuple):
     fit_intercept: bool
 
 
-@kernel
+@exact_kernel
 def best_intercept(
     signs: DoubleArray, costs: DoubleArray, products: DoubleArray, start: float
 ) -> float:
@@ -73,7 +73,7 @@ def best_intercept(
     return b
 
 
-@kernel
+@exact_kernel
 def losses(
     problem: Problem, products: DoubleArray, intercepts: DoubleArray, residuals: DoubleArray
 ) -> float:
@@ -91,7 +91,7 @@ def losses(
     return total
 
 
-@kernel
+@exact_kernel
 def lower_bound(residuals: DoubleArray, costs: DoubleArray, largest: float) -> float:
     """The dual objective at the best multiple of α_i = 2 c_i max(0, slack_i).
 
@@ -111,7 +111,7 @@ def lower_bound(residuals: DoubleArray, costs: DoubleArray, largest: float) -> f
     return total * total / below if below > 0 else 0.0
 
 
-@kernel
+@exact_kernel
 def shrink(weights: DoubleArray, starts: PointerArray, step: float) -> float:
     """Replace weights u by argmin_ω ½‖ω − u‖² + step/2 (Σ_h ‖ω_h‖)²; returns Σ_h ‖ω_h‖.
 
@@ -136,7 +136,7 @@ def shrink(weights: DoubleArray, starts: PointerArray, step: float) -> float:
     return left
 
 
-@kernel
+@exact_kernel
 def group_norms(weights: DoubleArray, starts: PointerArray) -> DoubleArray:
     """Length of each group of columns."""
     norms = np.zeros(starts.size - 1)
@@ -148,7 +148,7 @@ def group_norms(weights: DoubleArray, starts: PointerArray) -> DoubleArray:
     return norms
 
 
-@kernel
+@exact_kernel
 def collapse(weights: DoubleArray, positions: IndexArray, n_features: int) -> DoubleArray:
     """Weights of the features: the sum of their entries."""
     w = np.zeros((weights.shape[0], n_features))
@@ -158,7 +158,7 @@ def collapse(weights: DoubleArray, positions: IndexArray, n_features: int) -> Do
     return w
 
 
-@kernel
+@exact_kernel
 def largest_group(sums: DoubleArray, starts: PointerArray, positions: IndexArray) -> float:
     """The greatest ‖Σ r_i x_ih‖² of all planes h, `sums` being Σ r_i x_i."""
     largest = 0.0

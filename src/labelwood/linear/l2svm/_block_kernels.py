@@ -90,8 +90,8 @@ def solve_block(
     positive, negative = load(ridge_positive, _START), load(ridge_negative, _START)
     highest, lowest = np.empty(WIDTH, dtype=np.float32), np.empty(WIDTH, dtype=np.float32)
     limit = np.full(WIDTH, _HUGE)
-    for k in range(rows.size):
-        active[k] = k
+    for start in range(rows.size):
+        active[start] = start
     n_active = m
     for iteration in range(max_iter):
         shuffle(state, active, n_active)

@@ -25,13 +25,14 @@ from labelwood.core.params import (
 from labelwood.core.propensity import Propensity
 from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, AnyArray, DoubleArray, FloatArray, IndexArray
+from labelwood.linear.onevsrest.block_training import Block, Settings
 from labelwood.linear.onevsrest.postings import Postings
 from labelwood.linear.onevsrest.sample_weights import (
     check_weights,
     class_factors,
     train_weighted,
 )
-from labelwood.linear.onevsrest.working_sets import Block, Settings, label_costs, train_labels
+from labelwood.linear.onevsrest.working_sets import label_costs, train_labels
 from labelwood.linear.tuning import TunedC
 
 # Chosen on training folds of several data sets (docs/research/onevsrest.md).

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from labelwood.core.caller import user_stacklevel
-from labelwood.core.columns import equal_columns
+from labelwood.core.columns import equal_columns, moderate_columns
 from labelwood.core.contract import FittedAttributes
 from labelwood.core.params import (
     N_JOBS,
@@ -47,7 +47,9 @@ class BudgetedTreeClassifier(BudgetedEstimator):
     and one of them split at its mean. More than two classes have a tree each.
 
     Values should be around 1: smaller ones need larger weights, for which a larger `C` has to
-    pay. `scale` sees to that. They are kept in single precision, seven digits.
+    pay. `scale` sees to that. Columns whose values are above 16 (the root mean square of their
+    non-zeros) are always divided by a power of two, that is, `C` is for values around 1. They are
+    kept in single precision, seven digits.
 
     Parameters
     ----------
@@ -110,7 +112,8 @@ class BudgetedTreeClassifier(BudgetedEstimator):
         Node v decides on `features_[indptr_[v]:indptr_[v + 1]]`, fold k by that part of
         `weights_[k]` and by `intercepts_[k, v]`.
     units_ : array
-        What each of `features_` was divided by: 1, or with `scale` its deviation × √`budget`.
+        What each of `features_` was divided by: 1 (a power of two for columns of large values),
+        or with `scale` its deviation × √`budget`.
     n_samples_, totals_ : arrays
         For each node its training samples, as their own fold's classifiers sent them,
         and their weight outside and in the class of the tree. Weights are scaled to a mean of 1
@@ -254,9 +257,10 @@ class BudgetedTreeClassifier(BudgetedEstimator):
         matrix, codes, weights = self._begin_classes(X, y, sample_weight)
         # A leaf is given two samples of weight 1, which has to be that of a usual sample.
         unit = float(weights[weights > 0].mean())
-        scaling = None
         if self.scale:
             matrix, scaling = equal_columns(matrix, weights, int(self.budget))
+        else:
+            matrix, scaling = moderate_columns(matrix)
         n_folds = int(self.n_folds)
         folds = draw_folds(codes, n_folds, self.random_state)
         samples = Samples(matrix, np.empty(0), weights / unit, folds, n_folds)

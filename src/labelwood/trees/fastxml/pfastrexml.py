@@ -330,9 +330,9 @@ newton_steps, gain, normalize, calibrate, random_state, n_jobs :
         """
         check_parameter(type(self).__name__, "alpha", self.alpha, self._constraints["alpha"])
         alpha = np.float32(self.alpha)
-        labels, q = self._forest().candidates(self._scaled(X), self.classes_.size)
-        order = np.lexsort((labels, -q))[: self.max_candidates]
-        labels, scores = labels[order].astype(np.int32), alpha * np.log(q[order])
+        proposed, q = self._forest().candidates(self._scaled(X), self.classes_.size)
+        order = np.lexsort((proposed, -q))[: self.max_candidates]
+        labels, scores = proposed[order].astype(np.int32), alpha * np.log(q[order])
         log_p = self.tail_.log_scorer(X)
         highest = scores + (1 - alpha) * self.tail_.largest_log_score
         end = 0
