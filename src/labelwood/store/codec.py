@@ -113,7 +113,7 @@ class Encoder:
         packed = pack(kind, fitted) if self.precision == "int8" else None
         self.has_packed |= packed is not None
         contents = fitted if packed is None else packed
-        stored = {
+        stored: dict[str, Any] = {
             "class": kind,
             "params": {key: self.encode(one, f"{name}.{key}") for key, one in params.items()},
             "fitted": {key: self.encode(one, f"{name}.{key}") for key, one in contents.items()},

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from labelwood.core.caller import user_stacklevel
-from labelwood.core.columns import equal_columns, moderate_columns
+from labelwood.core.columns import Scaling, equal_columns, moderate_columns
 from labelwood.core.contract import FittedAttributes
 from labelwood.core.params import (
     N_JOBS,
@@ -257,6 +257,7 @@ class BudgetedTreeClassifier(BudgetedEstimator):
         matrix, codes, weights = self._begin_classes(X, y, sample_weight)
         # A leaf is given two samples of weight 1, which has to be that of a usual sample.
         unit = float(weights[weights > 0].mean())
+        scaling: Scaling | None
         if self.scale:
             matrix, scaling = equal_columns(matrix, weights, int(self.budget))
         else:
