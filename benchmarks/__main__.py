@@ -7,7 +7,7 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks import costs, defaults, fastxml, growth, scale, suite, taggers, text, tuning
+from benchmarks import costs, defaults, fastxml, growth, scale, size, suite, taggers, text, tuning
 from benchmarks.harness import ROOT, THREADS, compare
 
 COMPARISONS = {
@@ -25,6 +25,7 @@ BENCHMARKS = {
     "hmm": partial(compare, "hmm"),
     "kernels": partial(compare, "kernels"),
     "scale": scale.run,
+    "size": size.run,
     "suite": suite.run,
     "tuning": tuning.run,
     "costs": costs.run,
