@@ -26,7 +26,7 @@ _START = np.uint64(0)
 _ONE = np.uint64(1)
 _TIE = np.float32(0.01)
 _LOOKUP = 5  # looking a feature up costs as much as spreading out this many
-_READ = 30  # or as reading this many in their order (both measured on EURLEX57K's trees)
+_READ = 30  # or as reading this many in their order (estimated from the costs of both loops)
 
 
 @kernel
