@@ -133,3 +133,14 @@ def test_the_map_of_the_docs_names_files_and_functions_that_exist():
         source = "".join(file.read_text(encoding="utf-8") for file in files)
         for name in re.findall(r"`(\w+)`", starts):
             assert re.search(rf"(def|class) {name}\b", source), (places, name)
+
+
+def test_tricks_of_kernels_are_explained():
+    """Whole-line comments are at least 3 % of the lines."""
+    lines = [
+        line.strip()
+        for file in PACKAGE.rglob("_*kernels.py")
+        for line in file.read_text(encoding="utf-8").splitlines()
+        if line.strip()
+    ]
+    assert sum(line.startswith("#") for line in lines) >= 0.03 * len(lines)

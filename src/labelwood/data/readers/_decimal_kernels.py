@@ -25,6 +25,8 @@ def parse_digits(text: NDArray[np.uint8], at: int) -> tuple[int, int]:
     """The number whose digits start at `at`, capped just above MAX_COLUMNS, and where it ends."""
     value = 0
     while _ZERO <= byte_at(text, at) < _ZERO + 10:
+        # Capped at each digit, so that no number of digits overflows; the cap is refused as out of
+        # range.
         value = min(value * 10 + (byte_at(text, at) - _ZERO), MAX_COLUMNS + 1)
         at += 1
     return value, at
@@ -43,8 +45,11 @@ def _scale(mantissa: np.uint64, exponent: int, truncated: bool) -> tuple[np.floa
         return np.float32(0.0), False
     power = _POWERS[abs(exponent)]
     value = np.float64(mantissa) * power if exponent > 0 else np.float64(mantissa) / power
+    # Both operands are exact doubles, so that their quotient or product is correctly rounded
+    # (Clinger 1990).
     if abs(exponent) <= _EXACT_POWER and mantissa < _EXACT_MANTISSA and not truncated:
         return np.float32(value), True
+    # Where both ends of the error interval round to the same float32, that is the answer.
     low, high = np.float32(value * (1 - _DOUBT)), np.float32(value * (1 + _DOUBT))
     return low, low == high
 
@@ -98,6 +103,7 @@ def parse_value(text: NDArray[np.uint8], at: int) -> tuple[np.float32, int, bool
         at = end
     if digits == 0:
         return np.float32(0.0), start, True
+    # The 64-bit mantissa has wrapped around: it is read again, digit by digit.
     if digits > _MAX_DIGITS:
         mantissa, exponent, truncated = _leading_digits(text, first, at)
     if byte_at(text, at) == _LOWER_E or byte_at(text, at) == _UPPER_E:

@@ -27,6 +27,7 @@ def count_marks(text: NDArray[np.uint8]) -> tuple[int, int, int]:
     """The numbers of line feeds, commas and colons."""
     lines, commas, colons = 0, 0, 0
     for byte in text:
+        # Sums of comparisons become vector instructions, which branches would not.
         lines += byte == _LF
         commas += byte == _COMMA
         colons += byte == _COLON
@@ -64,6 +65,7 @@ def _skip_line(text: NDArray[np.uint8], at: int) -> int:
 def _ends_line(text: NDArray[np.uint8], at: int, svmlight: bool) -> bool:
     """Whether nothing but the line's end, or a comment, stands at `at`."""
     byte = byte_at(text, at)
+    # Lines may end with CR LF; a CR before anything else is an error, reported elsewhere.
     if byte == _CR:
         byte = byte_at(text, at + 1)
     return byte == _LF or (svmlight and byte == _HASH)
@@ -96,6 +98,7 @@ def _parse_name(text: NDArray[np.uint8], at: int) -> tuple[int, int]:
     sign = byte_at(text, at)
     first = at + (sign == _PLUS or sign == _MINUS)
     value, end = parse_digits(text, first)
+    # Digits with a leading zero are a name: 007 and 7 are different labels.
     plain = first < end and (byte_at(text, first) != _ZERO or end == first + 1)
     byte = byte_at(text, end)
     while not (_ends_field(byte, True) or byte == _COMMA or byte == _COLON):
@@ -176,6 +179,7 @@ def _parse_features(
             at, code = end + 1, NOT_FINITE
             break
         if not sure:
+            # Doubled when full; in ordinary files a handful of values in a million is not sure.
             if n_unsure == unsure.shape[0]:
                 unsure = np.concatenate((unsure, unsure))
             unsure[n_unsure, 0], unsure[n_unsure, 1] = used, end + 1
@@ -191,7 +195,7 @@ def _parse_features(
 def parse_lines(
     text: NDArray[np.uint8],
     at: int,
-    rooms: tuple[int, int, int],
+    capacities: tuple[int, int, int],
     label_bounds: tuple[int, int],
     feature_bounds: tuple[int, int],
     svmlight: bool,
@@ -201,7 +205,7 @@ def parse_lines(
     Parameters
     ----------
     text : bytes that end with a line feed
-    rooms : upper bounds of the numbers of lines, labels and features
+    capacities : upper bounds of the numbers of lines, labels and features
     label_bounds, feature_bounds : the smallest index, and how many there are
     svmlight : labels are names, ``#`` starts a comment, ``qid:`` and empty lines are skipped
 
@@ -213,12 +217,12 @@ def parse_lines(
     pointers, indices, values : the features of each line
     unsure : (position in `values`, offset) of the values that the caller must read
     """
-    starts = np.empty(rooms[0], dtype=np.int64)
-    label_pointers = np.zeros(rooms[0] + 1, dtype=np.int64)
-    pointers = np.zeros(rooms[0] + 1, dtype=np.int64)
-    labels = np.empty(rooms[1], dtype=np.int64)
-    indices = np.empty(rooms[2], dtype=np.int32)
-    values = np.empty(rooms[2], dtype=np.float32)
+    starts = np.empty(capacities[0], dtype=np.int64)
+    label_pointers = np.zeros(capacities[0] + 1, dtype=np.int64)
+    pointers = np.zeros(capacities[0] + 1, dtype=np.int64)
+    labels = np.empty(capacities[1], dtype=np.int64)
+    indices = np.empty(capacities[2], dtype=np.int32)
+    values = np.empty(capacities[2], dtype=np.float32)
     unsure = np.empty((16, 2), dtype=np.int64)
     row, n_labels, n_values, n_unsure, code = 0, 0, 0, 0, OK
     while True:

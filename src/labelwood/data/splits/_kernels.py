@@ -38,6 +38,8 @@ def stratify(
     while len(heap) > 0:
         key = heapq.heappop(heap)
         label = key % n_labels
+        # Counts fall while keys wait in the heap: a key with an old count is dropped, and the
+        # current one was pushed when the count changed.
         if left[label] != key // n_labels:
             continue
         for at in range(label_indptr[label], label_indptr[label + 1]):

@@ -14,11 +14,15 @@ def closed_pointers(
     """Row pointers of the closure."""
     n = indptr.size - 1
     result = np.zeros(n + 1, dtype=np.int64)
+    # A node is marked with the number of the row that met it last, so that the marks need no
+    # clearing between rows.
     seen_in = np.full(parent.size, -1, dtype=np.int64)
     for row in range(n):
         count = 0
         for at in range(indptr[row], indptr[row + 1]):
             node = np.int64(indices[at])
+            # An ancestor that was met before has its own ancestors in the row already: the walk up
+            # ends there, and each node of the closure is visited once.
             while node >= 0 and seen_in[node] != row:
                 seen_in[node] = row
                 count += 1
@@ -55,6 +59,8 @@ def orphans(
     result = np.zeros(indices.size, dtype=np.bool_)
     seen_in = np.full(parent.size, -1, dtype=np.int64)
     for row in range(indptr.size - 1):
+        # All labels are marked before any parent is looked for, since labels of a row are in no
+        # order of depth.
         for at in range(indptr[row], indptr[row + 1]):
             seen_in[indices[at]] = row
         for at in range(indptr[row], indptr[row + 1]):

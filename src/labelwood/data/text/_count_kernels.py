@@ -90,6 +90,7 @@ def count_sequences(
                 tag = tag_of(text, p, stop)
                 at = find(slots, records, terms, text, p, stop, tag)
                 slot = slots[at]
+                # A term that the index does not have: it gets the next number, or is skipped.
                 if slot == 0:
                     if not grow:
                         continue
@@ -102,6 +103,8 @@ def count_sequences(
                     n_terms += 1
                     slot = (tag << HALF) | np.uint64(n_terms)
                     slots[at] = slot
+                    # The table is kept at most half full; growing moves tags and needs no hash
+                    # again.
                     if 2 * n_terms > slots.size:
                         slots = grown(slots)
                 term = (slot & LOW) - ONE
@@ -111,9 +114,12 @@ def count_sequences(
                     continue
                 ids[m], counts[m] = term, 1
                 m += 1
+                # Rows of several fields belong to one document, in which a term counts once.
                 if grow and last[term] != document:
                     last[term] = document
                     df[term] += np.uint32(1)
+                # A row's own table starts small, so that it stays in the cache, and doubles when
+                # half full.
                 if np.uint64(2 * (m - begin)) > mask:
                     mask = mask + mask + ONE
                     row_slots = refill_row(row_slots, mask, ids[begin:m])

@@ -24,6 +24,7 @@ def _term(index: TermIndex, text: Bytes, p: Int, stop: Int) -> Int:
 def _next_char(text: Bytes, p: Int) -> Int:
     """The byte after the character at `p`."""
     p += 1
+    # Continuation bytes of UTF-8 begin with the bits 10; any other byte starts a character.
     while text[p] & 0xC0 == 0x80:
         p += 1
     return p
@@ -93,6 +94,8 @@ def locate_block(
         # The spaces around a word, which characters may include, are not marked.
         begin = min(max(first[m], starts[i]), ends[i] - 1)
         final = max(min(last[m], ends[k]) - 1, starts[k])
+        # Back through both steps: from the joined tokens to the normalized text, and from there, by
+        # `origin`, to the bytes that the user gave.
         first[m] = origin[begin - starts[i] + places[i]]
         at = origin[final - starts[k] + places[k]]
         last[m] = at + decode(data, at, data.size)[1]

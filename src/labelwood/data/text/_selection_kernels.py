@@ -30,6 +30,8 @@ def chi_squared(
             document = documents[p]
             for k in range(label_ptr[document], label_ptr[document + np.uint32(1)]):
                 label = labels[k]
+                # Labels met with this term are listed, so that their counters can be cleared at the
+                # cost of the labels met and not of all labels.
                 if together[label] == 0:
                     touched[n_touched] = label
                     n_touched += 1
@@ -43,6 +45,8 @@ def chi_squared(
             b, c = with_term - a, with_label - a
             d = n - a - b - c
             below = with_term * (c + d) * with_label * (b + d)
+            # A term or label that all documents have, or none, carries no information: its χ² is 0
+            # / 0.
             if below > 0:
                 scores[term] = max(scores[term], n * (a * d - b * c) ** 2 / below)
     return scores

@@ -38,12 +38,16 @@ def find(
     """
     mask = np.uint64(slots.size - 1)
     n = stop - p
+    # Most terms have at most eight bytes: one comparison of 64 bits decides, and the text of the
+    # term need not be read at all.
     head = load(text, p, min(n, 8))
     at = tag & mask
     while True:
         slot = slots[at]
         if slot == 0:
             return at
+        # Tags of 32 bits differ for nearly all different terms, so that records are rarely read in
+        # vain.
         if slot >> HALF == tag:
             record = ((slot & LOW) - ONE) * RECORD
             if records[record] == head and records[record + np.uint64(2)] == np.uint64(n):
@@ -94,6 +98,7 @@ def index_terms(text: Bytes, ptr: PointerArray) -> tuple[Slots, Records]:
     """A table of the different terms `text[ptr[i]:ptr[i + 1]]`; the text must be padded."""
     n = ptr.size - 1
     capacity = 16
+    # At most half full: linear probing then takes about 1.5 steps for a term that is there.
     while capacity < 2 * n:
         capacity *= 2
     slots = np.zeros(capacity, np.uint64)
@@ -155,6 +160,8 @@ def merge_terms(
 
 @kernel
 def _row_slot(slots: Slots, mask: np.uint64, key: np.uint64) -> np.uint64:
+    # Fibonacci hashing: numbers of frequent terms are small and near each other, and the product
+    # spreads them over the table.
     at = ((key + ONE) * _SPREAD >> HALF) & mask
     while slots[at] and slots[at] & LOW != key + ONE:
         at = (at + ONE) & mask

@@ -72,6 +72,8 @@ def token_spans(
         ended = np.uint64(0)  # 1 where a symbol is the last byte of its block
         while p < end:
             words, alone, alone_ends, width = _block(text, p, end, kinds, runs, symbols, tables)
+            # Bit k of `before` tells whether byte k − 1 is in a word. A word starts where a word
+            # byte follows another, and has ended at the first byte that is none.
             before = (words << _ONE) | inside
             begins = (words & ~before) | alone
             finishes = (before & ~words) | (alone_ends << _ONE) | ended
@@ -84,6 +86,7 @@ def token_spans(
             while begins:
                 starts[n_starts] = p + np.int64(_lowest_bit(begins))
                 n_starts += 1
+                # Clears the lowest set bit: the loop runs once for each token, not for each byte.
                 begins &= begins - _ONE
             while finishes:
                 ends[n_ends] = p + np.int64(_lowest_bit(finishes))
@@ -150,6 +153,7 @@ def _drop_short(
     """Move the tokens from `t` on together that are symbols or long enough."""
     for k in range(t, stop):
         size = ends[k] - starts[k]
+        # A character has at most four bytes, so that long tokens need no decoding.
         keep = size >= 4 * shortest
         if not keep:
             c, width = decode(text, starts[k], ends[k])
@@ -158,6 +162,7 @@ def _drop_short(
                 p += decode(text, p, ends[k])[1]
                 n_chars += 1
             keep = n_chars >= shortest or not char_flags(c, tables) & WORD
+        # Branch-free compaction: always written, and the length grows only if it is kept.
         starts[t], ends[t] = starts[k], ends[k]
         t += 1 if keep else 0
     return t

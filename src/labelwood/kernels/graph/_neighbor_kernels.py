@@ -41,6 +41,7 @@ def _replace_least(heap: FloatArray, rows: PointerArray, value: float, row: int)
             break
         if child + 1 < heap.size and heap[child + 1] < heap[child]:
             child += 1
+        # Sift down with a hole: the value is written once, at its final position.
         if heap[child] >= value:
             break
         heap[i] = heap[child]
@@ -57,6 +58,8 @@ def _largest(values: FloatArray, heap: FloatArray, rows: PointerArray) -> None:
         heap[i] = 0.0
         rows[i] = -1
     for row in range(values.size):
+        # After the first few rows hardly any value beats the least of the heap: one comparison a
+        # row.
         if values[row] > heap[0]:
             _replace_least(heap, rows, values[row], row)
 
@@ -73,6 +76,7 @@ def _rest(
     """Inner product of the query with the row's part from a feature on."""
     total = np.float32(0.0)
     e = indptr[row + 1] - 1
+    # From the end, because features are sorted and the frequent ones stand last.
     while e >= indptr[row] and indices[e] >= from_feature:
         total += query[indices[e]] * data[e]
         e -= 1
@@ -113,6 +117,8 @@ def _add_postings(
     for e in range(start, end):
         weight = data[e]
         for a in range(indptr[indices[e]], indptr[indices[e] + 1]):
+            # All rows of a feature at once: postings are read in order and only the sums are random
+            # accesses.
             sums[rows[a]] += weight * values[a]
 
 
@@ -209,12 +215,16 @@ def cosine_topk(
             ahead = 0
             for i in range(e, _level_end(q_indices, e, end, levels, level + 1)):
                 ahead += p_indptr[q_indices[i] + 1] - p_indptr[q_indices[i]]
+            # The bounds cost a pass over all rows; they are computed only where the postings of the
+            # next level would cost more.
             if ahead > _POSTINGS_PER_BOUND * n_rows:
                 left = np.float32(np.sqrt(max(square, 0.0)))
                 _largest(sums, heap, heap_rows)
                 bar = _kth_exact(heap, heap_rows, exact, rows, levels[level], query, own)
                 able = 0
                 for row in range(n_rows):
+                    # Rows that could still be among the k best; once few remain, finishing them one
+                    # by one is cheaper than reading on.
                     able += sums[row] + left * norms[level, row] >= bar
                 if able * _POSTINGS_PER_ROW < ahead:
                     break

@@ -23,6 +23,8 @@ def _multiply(
             Ap[i, lane] = diagonal[i] * p[i, lane]
         for e in range(indptr[i], indptr[i + 1]):
             j, weight = indices[e], weights[e]
+            # One edge is read once for sixteen labels, whose values stand side by side: the
+            # innermost loop becomes vector instructions.
             for lane in range(WIDTH):
                 Ap[i, lane] -= weight * p[j, lane]
 
@@ -59,6 +61,7 @@ def conjugate_gradient(
     Ap = np.empty((m, WIDTH))
     inverse = np.zeros(m)
     for i in range(m):
+        # An isolated node without a label has an empty row; a zero inverse keeps its solution at 0.
         if diagonal[i] > 0.0:
             inverse[i] = 1.0 / diagonal[i]
     for i in range(m):
@@ -82,6 +85,8 @@ def conjugate_gradient(
         _multiply(indptr, indices, weights, diagonal, p, Ap)
         _dot(p, Ap, pAp)
         for lane in range(WIDTH):
+            # A solved column takes steps of length 0, so that its result does not depend on the
+            # columns that share the block.
             moving = rr[lane] > enough[lane] and pAp[lane] > 0.0
             step[lane] = rz[lane] / pAp[lane] if moving else 0.0
         for i in range(m):
@@ -94,6 +99,7 @@ def conjugate_gradient(
         _dot(r, z, rz)
         _dot(r, r, rr)
         for lane in range(WIDTH):
+            # β = (r·z) new over old, the Fletcher–Reeves form; `ratio` held the old value.
             ratio[lane] = rz[lane] / ratio[lane] if step[lane] > 0.0 else 0.0
         for i in range(m):
             for lane in range(WIDTH):

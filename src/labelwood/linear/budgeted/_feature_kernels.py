@@ -45,6 +45,7 @@ def _column_sums(X: CSRArrays, residuals: DoubleArray, sums: DoubleArray) -> Non
                 sums[X.indices[p]] += r * X.data[p]
                 sizes[X.indices[p]] += abs(r * X.data[p])
     for j in range(sums.size):
+        # Terms that cancel leave rounding errors, by which no feature should be chosen.
         if abs(sums[j]) <= _NEGLIGIBLE * sizes[j]:
             sums[j] = 0.0
 
@@ -53,6 +54,8 @@ def _column_sums(X: CSRArrays, residuals: DoubleArray, sums: DoubleArray) -> Non
 def feature_table(features: IndexArray) -> FeatureTable:
     """Hash the features, at most a quarter of the slots being taken."""
     size = 4
+    # Nearly all features of a wide row are not in the table: at a quarter full, most of these
+    # misses end at their first slot.
     while size < 4 * features.size:
         size *= 2
     keys = np.full(size, _FREE, dtype=np.uint32)

@@ -80,6 +80,7 @@ def solve_master(
     wait = due = _PATIENCE
     while n_iter < max_iter:
         n_iter += 1
+        # The momentum sequence of FISTA (Beck & Teboulle 2009, eqs. 4.2 and 4.3).
         t_next = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * t * t))
         momentum = (t - 1.0) / t_next
         loss_y, dual = _extrapolate(problem, iterates, momentum, b)
@@ -96,6 +97,8 @@ def solve_master(
             break  # The objective cannot fall by more than its rounding.
         else:
             t = _restart(iterates)
+        # A Newton step that helped is followed by another at once; after one that did not, the
+        # waiting time doubles, so that useless attempts cost a vanishing share.
         if due <= n_iter < max_iter:
             left = max_iter - n_iter
             new, n_steps = newton_step(problem, iterates.w, iterates.m, b, residuals, value, left)
@@ -131,6 +134,7 @@ def _extrapolate(
 ) -> tuple[float, float]:
     """Set `y` and its residuals; returns the loss there, and a lower bound of the optimum."""
     iterates.y[:] = iterates.w + momentum * (iterates.w - iterates.w_old)
+    # Margins are linear in the weights: those of the extrapolated point need no pass over the data.
     products = iterates.m + momentum * (iterates.m - iterates.m_old)
     loss = losses(problem, products, b, iterates.residuals)
     combine(problem.X, iterates.residuals, iterates.sums)
@@ -152,6 +156,8 @@ def _step(
     norm, model = _try_step(problem, iterates, lipschitz)
     loss = losses(problem, iterates.m_trial, b, iterates.residuals)
     doublings = 0
+    # The step is accepted where the quadratic model is above the loss; the noise term keeps
+    # rounding from doubling the constant without end.
     while loss > loss_y + model + _NOISE * max(loss_y, value) and doublings < _MAX_DOUBLINGS:
         doublings += 1
         lipschitz *= 2.0

@@ -76,6 +76,7 @@ def newton_step(
             weights[:] = trial
             products[:] = trial_products
             return new, n_steps
+        # The model ignores the hinges that the step crosses, so that it may have to be shortened.
         step *= 0.5
     return value, n_steps
 
@@ -151,6 +152,8 @@ def _inverse_diagonal(problem: Problem, hessian: _Hessian) -> DoubleArray:
                     j = problem.positions[e]
                     variation = squares[j]
                     if hessian.totals[v] > 0:
+                        # By rounding the difference may be negative, or far too small for a nearly
+                        # constant column.
                         centered = variation - sums[j] * sums[j] / hessian.totals[v]
                         variation = max(centered, _LEAST_VARIATION * variation)
                     inverse[v, e] = 1.0 / (2.0 * variation + total / hessian.norms[h])
@@ -172,6 +175,7 @@ def _hessian_product(problem: Problem, hessian: _Hessian, d: DoubleArray) -> Dou
     """H d for a d that is zero in the groups that are zero."""
     margins(problem.X, collapse(d, problem.positions, problem.n_features), hessian.products)
     for v in range(d.shape[0]):
+        # The intercept is eliminated: H is that of the rows centered by their weighted mean.
         mean = 0.0
         if hessian.totals[v] > 0:
             mean = (hessian.costs[v] * hessian.products[v]).sum() / hessian.totals[v]

@@ -27,7 +27,7 @@ def gather_columns(
     bias, a constant column comes last. The other answer is which features the columns are.
 
     `cells` holds two zeros for each feature, and is left so. `indices` and `data` are filled;
-    they need room for one entry more than the rows have, and for the constant column.
+    they need space for one entry more than the rows have, and for the constant column.
     """
     n = signs.size
     n_entries = X.indptr[first_row + n] - X.indptr[first_row]
@@ -57,19 +57,22 @@ def _tally(
     features: IndexArray,
 ) -> int:
     """List the features of the rows; their cells get the count and the gradient at w = 0."""
-    pulls = cells.view(np.float32)
+    # Count and gradient of a feature are neighbors in memory, the gradient as the bits of a float32
+    # in the second cell: one cache miss for both.
+    gradients = cells.view(np.float32)
     n_features = np.uint64(0)
     for k in range(signs.size):
         i = np.uint64(first_row + k)
-        pull = np.float32(-0.5) * signs[k] * costs[k]
+        slope = np.float32(-0.5) * signs[k] * costs[k]
         for p in range(np.uint64(X.indptr[i]), np.uint64(X.indptr[i + _ONE])):
             cell = np.uint64(X.indices[p]) * _TWO
             count = cells[cell]
-            # Written whether it is new or not: nothing here can be foreseen by the processor.
+            # Branch-free append: always written, and the length grows only if the feature is new,
+            # because whether it is new is unpredictable.
             features[n_features] = X.indices[p]
             n_features += np.uint64(count == 0)
             cells[cell] = count + np.uint32(1)
-            pulls[cell + _ONE] += pull * X.data[p]
+            gradients[cell + _ONE] += slope * X.data[p]
     return int(n_features)
 
 
@@ -81,19 +84,19 @@ def _choose_columns(
 
     All other cells become zero, a place where no column starts. Returns how many are kept.
     """
-    pulls = cells.view(np.float32)
+    gradients = cells.view(np.float32)
     kept, end = 0, 1
     for t in range(features.size):
         cell = np.uint64(features[t]) * _TWO
         count = cells[cell]
         cells[cell] = 0
-        if abs(pulls[cell + _ONE]) > least:
+        if abs(gradients[cell + _ONE]) > least:
             indptr[kept] = end
             features[kept] = features[t]
             kept += 1
             cells[cell] = end
             end += count
-        pulls[cell + _ONE] = 0
+        gradients[cell + _ONE] = 0
     indptr[kept] = end
     return kept
 
@@ -110,4 +113,6 @@ def _fill_columns(
             to = np.uint64(cells[cell])
             indices[to] = k
             data[to] = X.data[p]
+            # Cell 0 never moves, so that the entries of columns left out overwrite each other there
+            # and no branch is needed.
             cells[cell] = to + np.uint64(to > 0)

@@ -56,6 +56,8 @@ def solve(
         if step == 1:
             first = violation
         solved = violation <= tol * first
+        # The inner problem is solved more closely as the outer one converges (Yuan, Ho & Lin 2012,
+        # §5.2): a model far from the solution does not deserve the sweeps.
         if rest <= looseness * first:
             looseness *= 0.25
         elif not solved:
@@ -76,6 +78,7 @@ def _differentiate(
     """Slope and curvature of the loss at `margins` (w·x) for each row, which has not moved yet."""
     for i in range(signs.size):
         m = signs[i] * margins[i]
+        # Of a negative number: it cannot overflow, whatever the margin.
         e = math.exp(-abs(m))
         inverse = 1 / (1 + e)
         wrong = e * inverse if m > 0 else inverse
@@ -133,16 +136,16 @@ def _first_sweep(
     violation, rest = 0.0, 0.0
     for k in range(order.size):
         j = np.uint64(order[k])
-        slope, bend, change = np.float32(0), np.float32(0), np.float32(0)
+        slope, curve, change = np.float32(0), np.float32(0), np.float32(0)
         for p in range(np.uint64(columns.indptr[j]), np.uint64(columns.indptr[j + _ONE])):
             row = np.uint64(columns.indices[p]) * _WIDTH
             x = columns.data[p]
-            bent = x * rows[row + _CURVE]
+            Hx = x * rows[row + _CURVE]
             slope += x * rows[row + _SLOPE]
-            bend += x * bent
-            change += bent * rows[row + _MOVE]
+            curve += x * Hx
+            change += Hx * rows[row + _MOVE]
         gradient[j] = slope
-        curvature[j] = bend + _RIDGE
+        curvature[j] = curve + _RIDGE
         g = gradient[j] + change
         violation += _violation(gradient[j], w[j])
         rest += _violation(g, w[j])
@@ -180,6 +183,8 @@ def _more_sweeps(
                 row = np.uint64(columns.indices[p]) * _WIDTH
                 change += columns.data[p] * rows[row + _CURVE] * rows[row + _MOVE]
             g = gradient[j] + (v[j] - w[j]) * _RIDGE + change
+            # Shrinking: a weight at zero whose gradient is well inside [−1, 1] will stay there and
+            # is swapped behind the live ones.
             if v[j] == 0 and abs(g) < 1 - worst_before / order.size:
                 n_live -= _ONE
                 order[k], order[n_live] = order[n_live], order[k]
@@ -196,6 +201,7 @@ def _more_sweeps(
         if rest <= enough:
             if n_live == order.size:
                 return
+            # Solved on the live features: all come back for a last check.
             n_live, worst_before = np.uint64(order.size), _HUGE
 
 
@@ -225,6 +231,7 @@ def _search_line(
         for j in range(w.size):
             new_norm += abs(w[j] + share * (v[j] - w[j]))
         for i in range(signs.size):
+            # Margins are linear along the step, so that a trial costs the rows and no non-zero.
             m = signs[i] * (margins[i] + share * rows[np.uint64(i) * _WIDTH + _MOVE])
             new_loss += costs[i] * (max(-m, 0.0) + math.log1p(math.exp(-abs(m))))
         if new_loss + new_norm - loss - norm <= _DECREASE * share * expected:

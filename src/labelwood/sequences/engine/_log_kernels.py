@@ -11,6 +11,7 @@ from labelwood.core.types import DoubleArray, PointerArray
 @exact_kernel
 def log_sum(values: DoubleArray) -> float:
     """Logarithm of Σ exp(values); −inf when all values are −inf."""
+    # The largest term is factored out, so that no exponential overflows and at least one is 1.
     largest = values.max()
     if largest == -np.inf:
         return largest
@@ -51,6 +52,8 @@ def log_posteriors(
         for i in range(s):
             for j in range(s):
                 terms[j] = log_transition[i, j] + log_b[t, j] + beta[j]
+                # P(z_{t−1} = i, z_t = j | x): forward, transition, density and backward terms,
+                # normalized.
                 xi[i, j] += math.exp(alpha[t - 1, i] + terms[j] - log_likelihood)
             before[i] = log_sum(terms)
         beta[:] = before
@@ -76,6 +79,7 @@ def log_filter(
         length = log_sum(now)
         for j in range(s):
             alpha[t, j] = math.exp(now[j] - length) if length > -np.inf else 0.0
+        # The unnormalized logarithms go on: normalizing each step would lose the likelihood.
         before[:] = now
     return log_sum(before)
 
@@ -95,6 +99,8 @@ def viterbi(
             best, origin = -np.inf, 0
             for i in range(s):
                 value = before[i] + log_transition[i, j]
+                # Strictly greater: among equally probable paths the one through the first state
+                # wins.
                 if value > best:
                     best, origin = value, i
             now[j] = best + log_b[t, j]
@@ -121,6 +127,7 @@ def sample_path(
     for t in range(uniforms.size):
         row = cumulative_start if t == 0 else cumulative[int(path[t - 1])]
         state = 0
+        # The last state is never compared, because a cumulative sum may end below 1 by rounding.
         while state < s - 1 and uniforms[t] >= row[state]:
             state += 1
         path[t] = state

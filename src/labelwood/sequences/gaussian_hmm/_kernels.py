@@ -9,6 +9,8 @@ import numpy as np
 from labelwood.core.kernel import kernel
 from labelwood.core.types import AnyArray, DoubleArray
 
+# Steps of a block: 256 doubles are 2 KB, so that the buffers of a block and the features that it
+# reads stay in the first-level cache.
 _BLOCK = 256
 
 
@@ -24,6 +26,7 @@ def diagonal_densities(
     for begin in range(0, n, _BLOCK):
         size = min(_BLOCK, n - begin)
         for k in range(s):
+            # Features outside, time inside: mean and precision are constants of the inner loop.
             for t in range(size):
                 q[t] = constants[k]
             for c in range(d):
@@ -53,6 +56,8 @@ def diagonal_densities_missing(
                 mean, half, constant = means[k, c], 0.5 * precisions[k, c], constants[k, c]
                 for t in range(size):
                     z = values[c, begin + t] - mean
+                    # A product with 0 or 1 in place of a branch, which would prevent vector
+                    # instructions.
                     q[t] += observed[c, begin + t] * (constant - half * z * z)
             for t in range(size):
                 out[begin + t, k] = q[t]
@@ -77,6 +82,7 @@ def full_densities(
                 for t in range(size):
                     z[r, t] = values[r, begin + t] - mean
                     y[t] = 0.0
+                # ‖L⁻¹(x − μ)‖² row by row of the triangular factor, which is cheaper than a solve.
                 for c in range(r + 1):
                     factor = factors[k, r, c]
                     for t in range(size):
@@ -104,6 +110,7 @@ def diagonal_moments(
                 g[t] = gamma[begin + t, k]
                 weight += g[t]
             for c in range(d):
+                # Moments about an origin near the mean, because raw second moments would cancel.
                 mean, sum1, sum2 = origin[k, c], 0.0, 0.0
                 for t in range(size):
                     z = values[c, begin + t] - mean
@@ -165,6 +172,7 @@ def full_moments(
                     sum1 += gz[t]
                 counts[k, r] += weight
                 first[k, r] += sum1
+                # The lower triangle alone: the matrix is symmetric.
                 for c in range(r + 1):
                     sum2 = 0.0
                     for t in range(size):

@@ -58,6 +58,8 @@ def normal_score(t: float, freedom: float) -> float:
 def learn(baseline: DoubleArray, y: float, before: float, regress: bool) -> None:
     """Recursive least squares of y on (1, before), or on 1 alone."""
     x = before if regress else 0.0
+    # Sherman–Morrison: a rank-one update of the inverse of the normal matrix, with the gain P x /
+    # f, f = 1 + xᵀP x.
     p0 = baseline[P00] + baseline[P01] * x
     p1 = baseline[P01] + baseline[P11] * x
     f = 1.0 + p0 + p1 * x
@@ -70,6 +72,8 @@ def learn(baseline: DoubleArray, y: float, before: float, regress: bool) -> None
     baseline[N] += 1.0
     used = 2.0 if regress else 1.0
     if baseline[N] > used:  # the first ones determine the coefficients
+        # The squared recursive residual: the sum over all of them is the residual sum of squares of
+        # the regression (Brown, Durbin & Evans 1975).
         baseline[RSS] += error * error / f
 
 
@@ -117,6 +121,8 @@ def filter_step(
         age = probabilities[1, j + 1]
         probabilities[2, j + 1] = share * (probabilities[2, j + 1] + 2.0 * age + 1.0)
         probabilities[1, j + 1] = share * (age + 1.0)
+        # The likelihood ratio of a shift by δ against none; the healthy state has ratio 1. The cap
+        # keeps an outlier from overflowing.
         predicted *= math.exp(min(delta * u - 0.5 * delta * delta, 600.0))
         probabilities[0, j + 1] = predicted
         total += predicted

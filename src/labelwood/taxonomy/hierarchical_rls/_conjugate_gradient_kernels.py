@@ -36,6 +36,8 @@ def solve(
         pAp = _column_dots(p, Ap)
         for c in range(width):
             active = rr[c] > goal[c]
+            # A solved system takes steps of length 0, so that its result does not depend on its
+            # neighbors.
             step[c] = rr[c] / pAp[c] if active else 0.0
             n_iter[c] += active
         for row in range(n):

@@ -32,6 +32,7 @@ def multiply(
             total += value * vector[j]
             result[j] += value * own
         result[i] = total + inverse[start + i] * own
+    # The rank-one terms that are not in the triangle yet: two passes over a vector each.
     for p in range(counts[PENDING]):
         total = 0.0
         for i in range(n):
@@ -50,6 +51,7 @@ def column(node: Node, counts: NDArray[np.int64], at: int, result: DoubleArray) 
     for i in range(at):
         result[i] = inverse[start + i]
     for i in range(at, n):
+        # Above the diagonal the matrix is read by its symmetry, from the later rows.
         result[i] = inverse[i * (i + 1) // 2 + at]
     for p in range(counts[PENDING]):
         share = factors[p] * pending[p, at]

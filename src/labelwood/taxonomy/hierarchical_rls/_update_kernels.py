@@ -67,6 +67,8 @@ def learn(
         wanted = not settings.by_margin or score * sign <= 0 or abs(score) <= settings.margin
         kept = wanted and not empty
         flushes = counts[PENDING] + _TERMS_PER_EXAMPLE > node.factors.size
+        # The caller makes more space, or adds the pending terms in another thread block, and goes
+        # on from this example.
         if kept and (n == capacity < settings.max_support or (flushes and not may_flush)):
             return at
         evicts = kept and n == settings.max_support
@@ -114,6 +116,8 @@ def _leave(node: Node, counts: NDArray[np.int64], removed: DoubleArray) -> int:
         if abs(alpha[i]) < abs(alpha[slot]):
             slot = i
     column(node, counts, slot, removed)
+    # Removing a row and column of a matrix takes a rank-one term off its inverse (the reverse of
+    # the bordering in `_enter`).
     share = alpha[slot] / removed[slot]
     for i in range(counts[SUPPORT]):
         alpha[i] -= share * removed[i]

@@ -29,6 +29,7 @@ def add(matrix: CSRArrays, row: int, factor: float, dense: DoubleArray) -> None:
 @kernel
 def clear(matrix: CSRArrays, row: int, dense: DoubleArray) -> None:
     """Set `dense` to zero on the features of the row."""
+    # Clearing the features of one row costs its non-zeros, not the width of `dense`.
     for at in range(matrix.indptr[row], matrix.indptr[row + 1]):
         dense[matrix.indices[at]] = 0
 

@@ -30,9 +30,13 @@ def learn(
     add_all(store, rows, alpha, counts[SUPPORT], weights)
     for at in range(examples.rows.size):
         row, sign = examples.rows[at], examples.signs[at]
+        # A margin of zero is a mistake, so that the first example is learned; an empty row would be
+        # one for ever, and is no mistake.
         wrong = dot(store, row, weights) * sign <= 0
         mistaken = wrong and store.indptr[row] < store.indptr[row + 1]
         n = counts[SUPPORT]
+        # The caller enlarges the arrays and goes on from this example, which has not been counted
+        # yet.
         if mistaken and n == rows.size:
             return at
         counts[SEEN] += 1

@@ -36,6 +36,7 @@ def votes(scores: DoubleArray, sides: DoubleArray, means: DoubleArray) -> None:
             positive += scores[v, i] > 0
             total += scores[v, i]
         means[i] = total / n_folds
+        # An even number of folds can be divided; the sign of the mean score decides then.
         if 2 * positive == n_folds:
             sides[i] = 1.0 if total > 0 else -1.0
         else:

@@ -105,6 +105,8 @@ def clear_row(X: CSRArrays, row: np.uint64, dense: FloatArray) -> None:
 def pays_to_scatter(X: CSRArrays, tree: "CodingTree", node: int, rows: IndexArray) -> bool:
     """Whether scattering the node's weights costs less than reading them for each row."""
     n_weights = tree.weight_indptr[node + 1] - tree.weight_indptr[node]
+    # Scattering and clearing read the weights twice, and every row is then read once; the other way
+    # reads the weights for every row.
     cost = 2 * n_weights
     for k in range(rows.size):
         cost += X.indptr[rows[k] + 1] - X.indptr[rows[k]]
@@ -137,6 +139,7 @@ def scattered_products(
 @kernel
 def _log_probability(margin: float) -> float:
     """log(1/(1 + exp(−margin)))."""
+    # Fast arithmetic must not meet infinities, which exp of a large margin would give.
     margin = min(max(margin, -_FAR), _FAR)
     return -np.log1p(np.exp(-margin)) if margin > 0 else margin - np.log1p(np.exp(margin))
 
@@ -173,6 +176,7 @@ def likely_leaves(
                     nodes[n_open], positions[n_open] = found[i, k], i * beam + k
                     n_open += 1
             active[n_still] = i
+            # A row whose beam holds leaves alone has ended and leaves the list.
             n_still += n_open > before
         n_active = n_still
         if n_active == 0:
@@ -228,6 +232,7 @@ def _advance(
     logs: DoubleArray,
 ) -> None:
     """Replace the inner nodes of a row's beam by their children, as far as these are likely."""
+    # The beam is rebuilt in place, so that it is read from a copy.
     before, probabilities = found.copy(), logs.copy()
     found[:] = -1
     size = 0

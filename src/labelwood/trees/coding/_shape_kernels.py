@@ -27,6 +27,8 @@ def huffman(counts: PointerArray) -> tuple[PointerArray, PointerArray, int]:
     for made in range(n - 1):
         total[made] = 0
         for k in range(2):
+            # Totals of new nodes never fall, so that the nodes made so far are a sorted queue by
+            # themselves; the smaller of the two heads is the next of the tree.
             if next_set < n and (next_node == made or counts[sets[next_set]] <= total[next_node]):
                 pair[k] = sets[next_set]
                 total[made] += counts[sets[next_set]]
@@ -52,6 +54,7 @@ def _bring_forward(
     """Move the sets in order[start:end] that have the label to the front; returns their end."""
     middle = start
     first, last = members.indptr[label], members.indptr[label + 1]
+    # Whichever is shorter is read: the sets of the label, or the sets of the node.
     if last - first < end - start:
         for p in range(first, last):
             here = place[members.indices[p]]
@@ -115,6 +118,8 @@ def annotate(
         first = start
         total = _add_labels(sets, counts, order[start:end], 1, samples)
         queue = _queue(sets, order[start:end], samples)
+        # The negative chain is followed in this loop, the positive children wait on the stack: its
+        # depth is the number of sets at most, whatever the depth of the tree.
         while end - start > 1:
             label = _commonest(queue, samples, total)
             middle = _bring_forward(sets, members, label, order, place, start, end)
@@ -124,6 +129,7 @@ def annotate(
             negative[made] = order[middle] if end - middle == 1 else n + made + 1
             made += 1
             start = middle
+        # Counts are cleared at the cost of the labels met, so that small nodes stay cheap.
         for k in range(first, end):
             for p in range(sets.indptr[order[k]], sets.indptr[order[k] + 1]):
                 samples[sets.indices[p]] = 0
@@ -159,6 +165,8 @@ def _commonest(queue: list[np.int64], samples: PointerArray, total: int) -> int:
         if n_samples == samples[label]:
             if 0 < n_samples < total:
                 return int(label)
+        # Counts only fall along a chain, so that an outdated key is too early, never too late: it
+        # is put back with its true count.
         elif samples[label] > 0:
             heapq.heappush(queue, label - samples[label] * n_labels)
 
@@ -182,6 +190,8 @@ def preorder(
         this, above = old[top], parent[top]
         if above >= 0:
             right[above] = node
+        # Down along positive children, which get consecutive numbers; negative ones are stacked
+        # with the node that has to point to them.
         while this >= n_leaves:
             old[top], parent[top] = negative[this - n_leaves], node
             top += 1
@@ -214,6 +224,7 @@ def node_ends(right: PointerArray, sizes: PointerArray) -> tuple[PointerArray, P
     for node in range(n):
         starts[node] = total
         total += sizes[node]
+    # Children have larger numbers than their parents: backwards, they are ready.
     for node in range(n - 1, -1, -1):
         ends[node] = starts[node] + sizes[node] if right[node] < 0 else ends[right[node]]
     return starts, ends

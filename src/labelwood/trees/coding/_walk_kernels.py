@@ -108,6 +108,8 @@ def _chain(tree: "CodingTree", node: int, last: int, chain: PointerArray) -> int
     while size < chain.size and tree.right[node] >= 0:
         chain[size] = node
         size += 1
+        # In preorder the subtree of the positive child has right − node − 1 nodes: the share of
+        # leaves below stands for the share of rows that are expected there.
         if _FEW * (tree.right[node] - node) > last - node:
             break
         node = tree.right[node]
@@ -137,6 +139,7 @@ def _chain_table(tree: "CodingTree", chain: PointerArray, slots: IndexArray) -> 
     size = 1
     for lane in range(chain.size):
         for p in range(tree.weight_indptr[chain[lane]], tree.weight_indptr[chain[lane] + 1]):
+            # The first pass numbers the features of the chain, the second fills the table.
             if slots[tree.features[p]] == 0:
                 slots[tree.features[p]] = size
                 size += 1

@@ -120,6 +120,8 @@ def grow_tree(
             node_samples[:] = node_samples[order]
             if max(n_left, node_samples.size - n_left) > settings.max_leaf_samples:
                 _move_rows(X, start, order, workspace.even if depth % 2 else workspace.odd)
+            # The right child is pushed first, so that the left one is grown next and gets number v
+            # + 1.
             _push(stack, top, start + n_left, end, node, depth + 1)
             _push(stack, top + 1, start, start + n_left, -1, depth + 1)
             top += 2
@@ -246,6 +248,7 @@ def _find_split(
     order, n_left = _order_by_side(columns, w, intercept, n)
     if n_left == 0 or n_left == n:
         return nothing
+    # The L1 penalty leaves most weights at exactly zero; those that remain are the decision.
     chosen = np.flatnonzero(w)
     return order, n_left, features[chosen], w[chosen].astype(np.float32), intercept
 
@@ -257,6 +260,7 @@ def _order_by_side(
     """The rows with a positive score first, all in their order; and how many those are."""
     scores = np.full(n, np.float64(intercept))
     for j in range(w.size):
+        # Rounded as it will be stored: training and prediction send a sample the same way.
         weight = np.float64(np.float32(w[j]))
         if weight != 0:
             for p in range(np.uint64(columns.indptr[j]), np.uint64(columns.indptr[j + 1])):

@@ -45,6 +45,7 @@ def gather_labels(
         i = np.uint64(ids[k])
         for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + _ONE])):
             label = indices[p]
+            # Numbers start at 1, so that 0 means not met: one array serves as map and as mark.
             if positions[label] == 0:
                 names[n_names] = label
                 n_names += 1
@@ -73,6 +74,7 @@ def assign_sides(
     """
     sides = np.empty(ends.size - 1, dtype=np.float32)
     for k in range(sides.size):
+        # The highest bit of the generator, whose lowest bits are the weakest.
         sides[k] = 1 if next_uint64(state) >> np.uint64(63) else -1
     sums = np.zeros((2, n_labels), dtype=np.float32)
     for k in range(sides.size):
@@ -144,6 +146,8 @@ def _move_samples(
         gain = np.float32(0)
         for p in range(first, end):
             gain += gains[p] * lead[labels[p]]
+        # Strictly better only: a sample that both sides rank equally well stays, which makes the
+        # alternation end.
         if gain * sides[k] < 0:
             sides[k] = -sides[k]
             moved = True

@@ -148,6 +148,7 @@ def _descend_together(X: CSRArrays, forest: "Forest", n_features: int) -> NDArra
                 continue
             n_left = _partition_rows(X, forest, node, node_rows, dense, others)
             for k in range(2):
+                # A child without rows is overwritten by the next one instead of being pushed.
                 stack[top, 0] = forest.right[node] if k else node + 1
                 stack[top, 1] = start + n_left if k else start
                 stack[top, 2] = end if k else start + n_left

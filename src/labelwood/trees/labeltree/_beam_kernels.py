@@ -46,6 +46,7 @@ def _spread(forest: "LabelForest", block: int, number: IndexArray, spread: Float
 def _spread_dot(X: CSRArrays, i: int, number: IndexArray, spread: FloatArray) -> FloatArray:
     total = splat(np.float32(0))
     for p in range(np.uint64(X.indptr[i]), np.uint64(X.indptr[i + 1])):
+        # Features are numbered from 1: 0 is a feature that the block does not have.
         k = np.uint64(number[X.indices[p]])
         if k > _START:
             total += splat(X.data[p]) * load(spread, (k - _ONE) * _LANES)
@@ -61,6 +62,8 @@ def _lookup_dot(
     low, end = forest.block_indptr[block], forest.block_indptr[block + 1]
     for p in range(X.indptr[i], X.indptr[i + 1]):
         feature = X.indices[p]
+        # Features of row and block are both in order, so that each search starts where the last one
+        # ended.
         high = end
         while low < high:
             middle = (low + high) >> 1
@@ -136,6 +139,8 @@ def _score_node(
 
     `dense` holds the features of a row that came alone, and is empty otherwise.
     """
+    # On the way the scores of a path are summed as they are; at a leaf the whole path is weighted
+    # against the label's own decision.
     weight = path_weight if forest.is_leaf[node] else np.float32(1)
     nonzeros = 0
     for pair in pairs:
@@ -214,6 +219,7 @@ def _next_nodes(
             score = scores[pair * width + slot - first]
             if forest.children[slot] < 0 or (size == beam and score <= best[beam - 1]):
                 continue
+            # Insertion into the sorted beam: the worst node drops out at the end.
             place = min(size, beam - 1)
             while place > 0 and best[place - 1] < score:
                 best[place], best_nodes[place] = best[place - 1], best_nodes[place - 1]

@@ -36,6 +36,8 @@ def _node_rows(
     if m == n:
         return m
     for k in range(min(n_negatives, n)):
+        # Drawn with replacement, since a row that comes twice is only skipped; where more are asked
+        # for than there are, all are taken.
         row = np.uint32(k) if n_negatives >= n else np.uint32(next_below(state, np.uint64(n)))
         if place[row] < 0:
             place[row] = m
@@ -62,6 +64,8 @@ def _gather(
         q = indptr[i]
         for p in range(X.indptr[rows[i]], X.indptr[rows[i] + 1]):
             feature = X.indices[p]
+            # Features are numbered from 1 as they appear, so that 0 means not met; the weights of a
+            # node are then as long as the features of its rows, not as all features.
             if number[feature] == 0:
                 features[size] = feature
                 size += 1
@@ -165,6 +169,7 @@ def _block_lanes(
     lanes[:] = 1
     lanes[0, n_lanes:] = 0
     for lane in range(n_lanes):
+        # The diagonal 1/(2C) that the squared hinge adds to the dual (Hsieh et al. 2008, table 1).
         lanes[1, lane] = 0.5 / level.cost_positive[first + lane]
         lanes[2, lane] = 0.5 / level.cost_negative[first + lane]
         child = level.children[first + lane]

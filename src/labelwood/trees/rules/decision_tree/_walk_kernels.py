@@ -26,6 +26,7 @@ class Walkable(NamedTuple):
 @exact_kernel
 def goes_left(trees: Walkable, node: int, value: float) -> bool:
     """On which side of a node's split a value falls."""
+    # NaN compares false with every threshold, so that it must be handled before the comparison.
     if np.isnan(value):
         return trees.missing_left[node]
     first, after = trees.mask_indptr[node], trees.mask_indptr[node + 1]
@@ -34,6 +35,7 @@ def goes_left(trees: Walkable, node: int, value: float) -> bool:
     category = np.int64(value)
     if category != value or category < 0 or category >= 32 * (after - first):
         return trees.larger_left[node]  # a category that training has not seen
+    # The categories that go left are bits of 32-bit words: word category // 32, bit category % 32.
     word = trees.masks[first + (category >> 5)]
     return (word >> np.uint32(category & 31)) & 1 == 1
 
@@ -49,6 +51,8 @@ def walk(X: CSRArrays, trees: Walkable) -> PointerArray:
             node = trees.roots[tree]
             while trees.right[node] >= 0:
                 value = value_in_row(X, start, end, trees.features[node])
+                # Nodes are numbered in preorder: the left child is the next node and needs no
+                # pointer.
                 node = node + 1 if goes_left(trees, node, value) else trees.right[node]
             leaves[row, tree] = node
     return leaves

@@ -35,6 +35,7 @@ def all_splits(
     Records as in `best_split_of_one` whose score is the weight of the outer side, and the sums
     of the outer side's outputs.
     """
+    # Each entry can end at most two candidate sides, without and with the missing values.
     capacity = 2 * (end - start) + 1
     records, sums = np.empty((capacity, 6)), np.empty((capacity, n_outputs))
     missing, outer = np.zeros(n_outputs), np.zeros(n_outputs)
@@ -54,6 +55,8 @@ def all_splits(
             keep_best(records[n_found], missing_weight, segment, np.inf, False)
             sums[n_found] = missing
             n_found += 1
+        # Zeros have no entries: from the largest value down to zero, and from the smallest up to
+        # zero, every threshold has the zeros on its inner side.
         for positive in (True, False):
             outer[:] = 0
             outer_n, outer_weight = 0, 0.0

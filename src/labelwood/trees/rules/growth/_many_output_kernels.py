@@ -139,6 +139,7 @@ def _scan_many(
             old, new = outer[k], outer[k] + moved
             outer[k] = new
             if criterion == SQUARED:
+                # (a + m)² − a² = m (2a + m): the sum of squares changes by the outputs that moved.
                 outer_sum += moved * (old + new)
                 inner_sum -= moved * (2 * totals[k] - old - new)
             elif criterion == LOG_CLASSES:
@@ -158,6 +159,8 @@ def _scan_many(
                 continue
             weight = outer_weight + with_missing * missing_weight
             other = node_weight - weight
+            # The running sums hold for the outer side alone; with missing values, and for the
+            # log-loss of each label, the score is computed over all outputs.
             if with_missing or criterion == LOG_LABELS:
                 side[:] = outer + with_missing * missing
                 rest[:] = totals - side

@@ -208,6 +208,7 @@ def _segment_totals(
     while i < end:
         first, feature = i, features[i]
         weight, total = 0.0, 0.0
+        # Weights of 1 and targets of 0 and 1 are counted as integers, without rounding.
         if ones.size:
             count = 0
             while i < end and features[i] == feature:

@@ -10,6 +10,8 @@ from labelwood.core.types import PointerArray
 @kernel
 def _popcount(word: np.uint64) -> int:
     """The number of set bits of a word, by adding up neighboring fields in parallel."""
+    # Sums of two, then four, then eight neighboring bits; the product adds the eight bytes up in
+    # the highest one. Numba has no popcount of its own.
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + (
         (word >> np.uint64(2)) & np.uint64(0x3333333333333333)
@@ -30,6 +32,7 @@ def pair_counts(
         for j in range(i, m):
             n, t = 0, 0
             for k in range(n_words):
+                # Sixty-four samples at a time: a bit is set where a sample satisfies both tests.
                 both = tests[i, k] & tests[j, k]
                 n += _popcount(both)
                 t += _popcount(both & target[k])
