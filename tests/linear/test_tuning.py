@@ -7,7 +7,7 @@ import scipy.sparse as sp
 import labelwood
 from builders import separable
 from labelwood import LabelTreeClassifier, OneVsRestSVM, synthetic
-from labelwood.linear.tuning import Quality, held_out_parts, search_C, transferred, tune_C
+from labelwood.linear.tuning import Quality, held_out_parts, search_C, tune_C
 
 BOTH = pytest.mark.parametrize("kind", [OneVsRestSVM, LabelTreeClassifier])
 
@@ -93,14 +93,6 @@ def test_a_gain_within_its_standard_error_is_no_gain(spread, chosen):
 
     C = search_C(quality, 1.0).C
     assert chosen / 2**0.5 <= C <= chosen * 2**0.5
-
-
-def test_the_best_C_of_a_small_part_is_lowered_for_all_samples():
-    tuning = search_C(lambda C: Quality((), -(np.log2(C) ** 2)), 1.0)
-    assert transferred(tuning, 800, 1000) == tuning
-    lowered = transferred(tuning, 100, 1000)
-    assert pytest.approx(10**-0.3, rel=0.01) == lowered.C
-    assert lowered.reason.endswith("on 100 samples, 0.501 on 1000")
 
 
 def test_the_search_ends_at_a_limit():

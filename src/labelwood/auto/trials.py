@@ -28,7 +28,6 @@ from labelwood.linear.tuning import (
     mean_quality,
     quality_of_hits,
     search_C,
-    transferred,
 )
 from labelwood.metrics.label_sets import matched_sets
 from labelwood.metrics.propensity import propensity
@@ -75,11 +74,11 @@ class _Trials:
             found.append(_quality(model, part, self.objective))
         return mean_quality(found)
 
-    def tuned(self, n: int) -> Tuning:
-        """The best `C` for `n` samples, or the one that is given."""
+    def tuned(self) -> Tuning:
+        """The best `C`, or the one that is given."""
         default = type(self.estimator)().C
         if isinstance(self.estimator.C, str):
-            return transferred(search_C(self.quality, default), self.parts[0].X.shape[0], n)
+            return search_C(self.quality, default)
         C = self.estimator.C
         return Tuning(C, (Trial(C, *self.quality(C)[:2]),), "given")
 
@@ -126,7 +125,7 @@ def _try_one_vs_rest(
     estimator: Any, parts: tuple[Part, ...], objective: str, size: Size
 ) -> Candidate:
     trials = _Trials(estimator, parts, objective)
-    tuning = trials.tuned(size.n)
+    tuning = trials.tuned()
     best = _nearest(tuning)
     scratch, pilots = size.one_vs_rest_scratch, trials.pilots[best.C]
     cost = expected_cost(estimator, best.C, parts[0], pilots, size, scratch, _COPIES["one-vs-rest"])
@@ -143,7 +142,7 @@ def _try_trees(
 ) -> list[Candidate]:
     """One tree with its best `C`, and with that what more trees and a wider beam gain."""
     trials = _Trials(estimator, parts, objective)
-    tuning = trials.tuned(size.n)
+    tuning = trials.tuned()
     kind, best = type(estimator).__name__, _nearest(tuning)
     scratch, pilots = size.tree_scratch, trials.pilots[best.C]
     cost = expected_cost(estimator, best.C, parts[0], pilots, size, scratch, _COPIES["tree"])
@@ -183,8 +182,8 @@ def _variants(estimator: Any, size: Size) -> dict[str, dict[str, Any]]:
 
 
 def _nearest(tuning: Tuning) -> Trial:
-    """The trial of the greatest score, the one that is closest to the chosen C among equals."""
-    return max(tuning.trials, key=lambda one: (one.score, -abs(np.log(one.C / tuning.C))))
+    """The trial whose C is closest to the chosen one."""
+    return min(tuning.trials, key=lambda one: abs(np.log(one.C / tuning.C)))
 
 
 def _without_trial(rest: Any, tree: Any, size: Size) -> list[Candidate]:

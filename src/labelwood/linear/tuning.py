@@ -23,7 +23,6 @@ from labelwood.core.types import CSR, AnyArray, DoubleArray
 from labelwood.errors import LabelwoodWarning
 
 _STEPS = (-5, 5)  # the least and the greatest power of two by which C is multiplied
-_TRANSFER = 0.3  # power of the share of the samples by which C is smaller for all of them
 _STANDARD_ERRORS = 0.5  # by which another value must be better than the default
 _KS = (1, 3, 5)
 _N_FOLDS = 5
@@ -117,20 +116,7 @@ def tune_C(estimator: Any, X: CSR, Y: CSR, default: float) -> Tuning:
         trial = clone(estimator).set_params(C=C, calibrate=False)
         return mean_quality([mean_precision(fit_quietly(trial, part), *part[2:]) for part in parts])
 
-    return transferred(search_C(quality, default), parts[0].X.shape[0], X.shape[0])
-
-
-def transferred(tuning: Tuning, n_part: int, n: int) -> Tuning:
-    """The choice for all samples, where it was made on a small part of them.
-
-    The best C falls slowly with the number of samples, as the best penalty 1/(C n) of least
-    squares falls like n to a power between −1/2 and −1. On training samples of EURLEX57K it
-    is 1.28 for 4,000 samples and about 0.6 for 12,000 and more.
-    """
-    if 2 * n_part > n:
-        return tuning
-    C = float(f"{tuning.C * (n_part / n) ** _TRANSFER:.3g}")
-    return Tuning(C, tuning.trials, f"{tuning.reason} on {n_part} samples, {C:g} on {n}")
+    return search_C(quality, default)
 
 
 def too_few(Y: CSR) -> str:
