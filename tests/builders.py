@@ -71,7 +71,12 @@ def problem_for(kind: type, n: int = 60, d: int = 12, seed: int = 0) -> tuple[An
         return X, X.toarray() @ np.linspace(-1, 1, d)
     if issubclass(kind, ClassifierMixin):
         return X, np.where(X.toarray()[:, 0] + X.toarray()[:, d - 1] > 0.4, "yes", "no")
-    return (X.toarray() + np.random.default_rng(seed).normal(size=(n, d)),)
+    rng = np.random.default_rng(seed)
+    if issubclass(kind, labelwood.CategoricalHMM):
+        return (rng.integers(0, 1 + d // 4, (n, 1)).astype(float),)
+    if issubclass(kind, labelwood.PoissonHMM):
+        return (rng.poisson(3.0, (n, d)).astype(float),)
+    return (X.toarray() + rng.normal(size=(n, d)),)
 
 
 def answers(model: Any, X: Any) -> list[bytes]:
