@@ -35,6 +35,7 @@ def test_the_regressors_are_found():
     assert "KernelRidgeRegressor" in {one.__name__ for one in REGRESSORS}
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_it_keeps_scikit_learns_contract(regressor):
     check_estimator(regressor, on_skip=None)
 

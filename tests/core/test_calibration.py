@@ -248,7 +248,9 @@ def test_a_fit_without_calibration_forgets_the_old_one():
 
 def test_what_cannot_be_calibrated_is_refused():
     X, Y = separable(9, 2)
-    with pytest.raises(DataError, match=r"at least 10 samples. Got n_samples = 9; use calibrate"):
+    with pytest.raises(
+        DataError, match=r"10 samples of any class. Got n_samples = 9; use calibrate"
+    ):
         OneVsRestSVM(calibrate=True).fit(X, Y)
     X, Y = separable(30, 2)
     with pytest.raises(DataError, match="no score from which to learn"):

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from labelwood.core.calibration import MIN_SAMPLES
 from labelwood.core.params import parse_parameter
 from labelwood.errors import LabelwoodWarning, ParameterError
 
@@ -65,6 +64,8 @@ def make_compared(
     With fewer samples than can be held out there is nothing to compare, and it is that one alone.
     Label sets without their ancestors are closed, which the learner along the taxonomy needs.
     """
+    from labelwood.core.calibration import MIN_SAMPLES
+
     labelwood = importlib.import_module("labelwood")
     (name,) = LEARNERS["hierarchicalrls"]
     flat = [getattr(labelwood, one) for one in LEARNERS["auto"]]

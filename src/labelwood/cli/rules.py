@@ -154,11 +154,12 @@ def _precision_and_recall(tagger: Any, data: Path | None) -> dict[str, tuple[str
     import numpy as np
 
     from labelwood.data.load import load_dataset
+    from labelwood.tagger.names import matched_labels
 
     if data is None:
         return {}
     dataset = load_dataset(data)
-    truth, names, _ = tagger._matched_labels(dataset)
+    truth, names, _ = matched_labels(tagger.label_names_, dataset)
     decided = tagger._decide(tagger.features(dataset))
     decided.resize(truth.shape)
     hits = np.asarray((truth * decided).sum(axis=0)).ravel()

@@ -125,8 +125,10 @@ def _share_of_pairs(
 ) -> PerSample:
     """Common labels among the given ones, over all samples together."""
     top, bottom = common.astype(np.float64), given.astype(np.float64)
-    if not bottom.any():  # as scikit-learn has it: what gives nothing earns nothing
-        return PerSample.mean(top)
+    if not bottom.any():
+        # As scikit-learn has it, what gives nothing earns nothing; but nothing is known of the
+        # share among what it would give elsewhere, so that the interval is that of all shares.
+        return PerSample.mean(top, span=np.inf)
     # With t in [0, 1], common − t·given lies between −t·L (L given, none common) and (1 − t)·L.
     return PerSample(top, bottom, span=float(n_labels))
 

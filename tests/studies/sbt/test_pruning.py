@@ -13,14 +13,21 @@ def rows(tmp_path_factory):
 
 
 def test_each_data_set_has_a_row_for_each_kind_of_pruning(rows):
-    kinds = ["SBT without pruning", "SBT pruned for any gain", "SBT pruned strictly", "SBT"]
+    kinds = [
+        "SBT without pruning",
+        "SBT pruned as printed",
+        "SBT pruned for any gain",
+        "SBT pruned strictly",
+        "SBT",
+    ]
     expected = [(name, kind) for name in ("basehock", "a9a") for kind in kinds]
     assert [(row["data"], row["learner"]) for row in rows] == expected
 
 
 def test_the_more_is_pruned_the_fewer_leaves_and_features_are_left(rows):
     for name in ("basehock", "a9a"):
-        own = [row for row in rows if row["data"] == name]
+        # Pruning as printed compares other figures, so it may leave more or less than the others.
+        own = [row for row in rows if row["data"] == name and "printed" not in row["learner"]]
         for column in ("leaves", "features"):
             sizes = [row[column] for row in own[:3]]
             assert sizes == sorted(sizes, reverse=True)

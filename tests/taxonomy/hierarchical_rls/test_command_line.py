@@ -16,6 +16,7 @@ def run(*arguments):
 
 
 @pytest.mark.shared
+@pytest.mark.filterwarnings("ignore::labelwood.errors.LabelwoodWarning")
 @pytest.mark.parametrize("name", ["imclef07a", "cellcycle_FUN", "enron_corr"])
 @pytest.mark.parametrize("learner", ["hierarchicalrls", "hierarchicalperceptron"])
 def test_real_taxonomies_are_trained_from_the_command_line(shared_data, tmp_path, name, learner):

@@ -897,7 +897,7 @@ def test_a_leaf_that_no_path_leads_to_is_refused():
     [
         ({"budget": 0}, "'budget' .* must be an int ≥ 1. Got 0"),
         ({"C": 0.0}, "'C' .* must be"),
-        ({"n_folds": 1}, "'n_folds' .* must be an int ≥ 2"),
+        ({"n_folds": 0}, "'n_folds' .* must be an int ≥ 1"),
         ({"min_samples_split": 1}, "'min_samples_split'"),
         ({"max_depth": -1}, "'max_depth'"),
     ],

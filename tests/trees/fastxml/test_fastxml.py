@@ -417,7 +417,7 @@ def test_gains_are_weights_over_the_best_dcg_that_so_many_labels_can_have():
     Y = sp.csr_array(np.array([[1, 1, 1], [0, 1, 0], [0, 0, 0], [1, 0, 1]], dtype=np.float32))
     weights = np.array([1, 2, 4, 8, 16, 32], dtype=np.float32)
     X = csr_arrays(as_csr(np.eye(4)))
-    samples = _samples(X, Y, weights)
+    samples = _samples(X, Y, weights, normalize=True)
     discount = [1.0, 1 / np.log2(3), 0.5]  # 1/log2(2 + rank), ranks from 0
     best = {1: discount[0], 2: sum(discount[:2]), 3: sum(discount)}
     expected = [1 / best[3], 2 / best[3], 4 / best[3], 8 / best[1], 16 / best[2], 32 / best[2]]

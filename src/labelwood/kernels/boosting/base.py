@@ -250,7 +250,7 @@ class KernelBoosting(FittedEstimator):
     def stopping_report(self, output: int = 0) -> str:
         """Noise, critical radius and all stopping times of one output, as a block of text."""
         how = "given" if self.sigma is not None else "estimated by a pilot ridge fit"
-        norm = "given" if self.norm is not None else "root mean square of the targets"
+        norm = "given" if self.norm is not None else "estimated by a pilot ridge fit"
         delta, low, high = np.square(self.critical_radius_[output])
         bounds = "" if low == high else f" (between {low:.4g} and {high:.4g})"
         lines = [

@@ -85,7 +85,7 @@ class KernelBoostingRegressor(MultiOutputMixin, RegressorMixin, KernelBoosting):
     >>> y = np.abs(x.ravel() - 0.5) - 0.25 + 0.1 * np.random.default_rng(0).normal(size=100)
     >>> model = KernelBoostingRegressor(kernel="sobolev").fit(x, y)
     >>> float(model.predict([[0.0], [0.5], [1.0]]).round(1)[1])
-    -0.1
+    -0.2
     """
 
     _fitted: ClassVar[FittedAttributes] = {**KernelBoosting._fitted, "vector_": bool}

@@ -27,6 +27,7 @@ RULES = ("guaranteed", "theory", "discrepancy", "cv")
 # iterate, which is 1.37 for the average. With the targets' root mean square in place of the norm
 # it was 2.0 at best.
 THEORY_CONSTANT = {False: 0.5, True: 1.25}
+_LEAST_RATIO = 0.03  # of the noise to the norm: below it the data are as good as free of noise
 _N_FOLDS = 5
 
 
@@ -57,9 +58,9 @@ def theory_times(
     radii, guaranteed, theory = [], [], []
     known: dict[float, CriticalRadius] = {}
     for s, h, rho in zip(sigma, curvature, norm, strict=True):
-        effective = float(s / h / max(rho, 1e-6))
+        effective = max(float(s / h / max(rho, 1e-6)), _LEAST_RATIO)
         if effective not in known:
-            known[effective] = critical_radius(spectrum, spectrum.n, max(effective, 1e-9))
+            known[effective] = critical_radius(spectrum, spectrum.n, effective)
         radius = known[effective]
         radii.append(radius)
         guaranteed.append(guaranteed_time(radius, M))

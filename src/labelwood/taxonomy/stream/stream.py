@@ -56,7 +56,7 @@ class TaxonomyStream:
     >>> stream.predict_then_learn([[1, 0, 1]] * 3, [["puma"]] * 3)[-1]
     ['cat', 'puma']
     >>> stream.n_documents, stream.prequential_error
-    (9, 0.555...)
+    (9, 0.333...)
     """
 
     def __init__(
