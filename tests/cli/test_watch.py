@@ -92,6 +92,10 @@ def test_a_short_log_is_still_learning(model, tmp_path):
         ('{"latency": 1.0}\n{"latency": NaN}', "line 2: figure 'latency' is nan"),
         ('{"latency": 1.0}\n{"id": 2}', "line 2: no figure 'latency'"),
         ('{"latency": 1.0}\n{"latency": 1.0}', "no figure that varies"),
+        (
+            '{"latency": 1.0, "time": "2026-01-31"}\n{"latency": 2.0, "time": "noon"}',
+            "line 2: time must be a number or a date like .* Got 'noon'",
+        ),
         ('{"labels": [{"label": "owl", "score": 1}]}', "line 1: the model has no label 'owl'"),
     ],
 )

@@ -129,13 +129,30 @@ def _events(
     alarmed = monitor.alarm
     for number, line in lines:
         where = f"{name}, line {number}"
-        record = monitor.update(figures_of(line, monitor.figures, where), time=line.get("time"))
+        record = monitor.update(
+            figures_of(line, monitor.figures, where), time=_seconds(line, where)
+        )
         if record.alarm != alarmed:
             alarmed = record.alarm
             event = _event(record)
             if tell:
                 typer.echo(_in_words(event), err=True)
             yield event
+
+
+def _seconds(line: dict[str, Any], where: str) -> float | None:
+    """The time of a line, a number or a date as ISO 8601 writes it."""
+    from datetime import datetime
+
+    time = line.get("time")
+    if time is None or (isinstance(time, (int, float)) and not isinstance(time, bool)):
+        return time
+    try:
+        return datetime.fromisoformat(time).timestamp()
+    except (TypeError, ValueError):
+        raise DataError(
+            f"{where}: time must be a number or a date like 2026-01-31T12:00:00. Got {time!r}."
+        ) from None
 
 
 def _event(record: "MonitorRecord") -> dict[str, Any]:

@@ -379,6 +379,13 @@ def test_wholly_missing_rows_inside_a_sequence_are_legal():
     )
 
 
+def test_a_stationary_start_survives_a_chain_that_falls_apart():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(0, 1, 100), rng.normal(100, 1, 100)])[:, None]
+    model = GaussianHMM(2, start="stationary", random_state=0).fit(X, lengths=[100, 100])
+    assert sorted(model.means_.ravel().round().tolist()) == [0.0, 100.0]
+
+
 def test_sampling_needs_a_positive_length():
     model = GaussianHMM(2, random_state=0).fit(simulated(100)[0])
     with pytest.raises(DataError, match=r"n_samples must be ≥ 1\. Got 0"):

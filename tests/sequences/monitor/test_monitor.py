@@ -288,6 +288,12 @@ def test_observations_out_of_order_are_refused():
     assert monitor.update(0.1, time=10.5).step == 2
 
 
+def test_a_time_that_is_no_number_is_refused():
+    monitor = StreamMonitor(mean=0.0, scale=1.0)
+    with pytest.raises(DataError, match=r"time must be a number, such as .* Got '2026-01-31'"):
+        monitor.update(0.0, time="2026-01-31")
+
+
 def test_many_observations_are_checked_before_any_is_taken():
     monitor = StreamMonitor(5000, 0, 1)
     with pytest.raises(DataError, match=r"figure 'value' is .*nan.* \(row 1\)"):

@@ -124,7 +124,8 @@ def _stationary_objective(
     ∂π = π ∂A Z with the fundamental matrix Z = (I − A + 1π)⁻¹ (Kemeny & Snell 1960).
     """
     pi = np.maximum(stationary_distribution(A), _TINY)
-    Z = np.linalg.inv(np.eye(pi.size) - A + pi)
+    # A chain that falls apart has several stationary distributions, and Z no plain inverse.
+    Z = np.linalg.pinv(np.eye(pi.size) - A + pi)
     value = float(starts @ np.log(pi) + (pairs * np.log(np.maximum(A, _TINY))).sum())
     gradient = A * np.outer(pi, Z @ (starts / pi)) + pairs
     return value, gradient

@@ -184,6 +184,8 @@ class StreamMonitor:
         """
         values = self._checked_values(x)
         if time is not None:
+            if not isinstance(time, (int, float, np.number)):
+                raise DataError(f"time must be a number, such as seconds. Got {time!r} instead.")
             if not time > self._time:
                 raise DataError(
                     f"observation at time {time!r} came after the one at {self._time!r}: "

@@ -54,6 +54,25 @@ def test_rules_are_equivalent_to_the_tree_and_stay_so_when_simplified(seed):
     assert len(simpler.steps) == 4
 
 
+@pytest.mark.parametrize("first", ["color <= 1 & color in {1, 3}", "color >= 2 & color not in {3}"])
+def test_a_set_and_an_interval_of_one_feature_stay_together_when_simplified(first):
+    colors = np.array([[0.0], [1], [2], [3], [4]])
+    rules = RuleSet(f"{first} -> q\nOTHERWISE -> p", feature_names=["color"])
+    rules.fit(colors, ["p", "q", "q", "p", "q"])
+    simpler = rules.simplify().rules
+    assert simpler.predict(colors).tolist() == rules.predict(colors).tolist()
+    assert set(rules.predict(colors)) == {"p", "q"}
+
+
+def test_a_label_that_an_edit_removes_is_shown_with_the_recall_it_loses():
+    rules = RuleSet("a -> x\nb -> y\nOTHERWISE -> z", feature_names=["a", "b"])
+    features, labels = np.array([[1, 0], [0, 1], [0, 0]]), ["x", "y", "z"]
+    rules.fit(features, labels)
+    shown = str(rules.drop(1).compare(rules, features, labels))
+    assert "recall of x: 100.0% -> 0.0%" in shown
+    assert "nan" not in shown
+
+
 def test_words_are_read_off_text_as_in_the_lecture():
     features, labels = text()
     names = [f"w{i}" for i in range(40)]

@@ -69,14 +69,13 @@ class Condition:
     def both(self, other: "Condition") -> "Condition":
         """The condition that is satisfied where both are, on the same feature."""
         categories, excluded = _intersect(self, other)
-        return Condition(
-            self.feature,
-            max(self.low, other.low),
-            min(self.high, other.high),
-            categories,
-            excluded,
-            self.missing and other.missing,
-        )
+        low, high = max(self.low, other.low), min(self.high, other.high)
+        if categories is not None and not excluded:
+            # What is left of the set says all, and is printed as a set.
+            categories = frozenset(one for one in categories if low < one <= high)
+            low, high = -math.inf, math.inf
+        missing = self.missing and other.missing
+        return Condition(self.feature, low, high, categories, excluded, missing)
 
     def implies(self, other: "Condition") -> bool:
         """Whether every value that satisfies this one satisfies the other."""
@@ -106,6 +105,9 @@ class Condition:
         return Condition(self.feature, high=self.low, missing=not self.missing)
 
     def __str__(self) -> str:
+        if self.categories is not None and (self.low, self.high) != (-math.inf, math.inf):
+            interval = replace(self, categories=None, excluded=False)
+            return f"{interval} & {replace(self, low=-math.inf, high=math.inf)}"
         text = self._values_text()
         if not self.missing:
             return text

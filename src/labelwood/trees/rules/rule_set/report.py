@@ -169,9 +169,11 @@ class RuleChange:
         for label, (before, after) in self.labels.items():
             for name, old, new in zip(("precision", "recall"), before, after, strict=True):
                 change = 100 * (new.value - old.value)
-                lines.append(
-                    f"{name} of {label}: {old.value:.1%} -> {new.value:.1%} ({change:+.2f})"
+                shown = "" if np.isnan(change) else f" ({change:+.2f})"
+                shares = (
+                    f"{one.value:.1%}" if one.value == one.value else "–" for one in (old, new)
                 )
+                lines.append(f"{name} of {label}: {' -> '.join(shares)}{shown}")
         old_errors, new_errors = self.errors
         lines.append(f"errors: {old_errors} -> {new_errors}; {self.n_changed} samples change")
         return "\n".join(lines)
@@ -183,7 +185,8 @@ def compare(before: "RuleSet", after: "RuleSet", X: object, y: object) -> RuleCh
     predictions = [rules._rule_classes()[rules.match(X)] for rules in (before, after)]
     _check_lengths(predictions[0], truth)
     labels = {}
-    for name, i in label_classes(after).items():
+    # A label that an edit has removed from the rules is shown as well: its recall falls to 0.
+    for name, i in {**label_classes(before), **label_classes(after)}.items():
         old, new = (_precision_recall(one, truth, i, 0.05) for one in predictions)
         labels[name] = (old, new)
     return RuleChange(
