@@ -56,10 +56,12 @@ def imports(name):
 
 def test_no_modules_import_each_other_not_even_in_functions():
     graph = {name: imports(name) for name in MODULES if name not in OPEN_CYCLES}
+    cycle: list[str] = []
     try:
-        list(TopologicalSorter(graph).static_order())
+        TopologicalSorter(graph).prepare()
     except CycleError as error:
-        pytest.fail("import cycle: " + " -> ".join(error.args[1]))
+        cycle = error.args[1]
+    assert not cycle, "import cycle: " + " -> ".join(cycle)
 
 
 def test_no_two_files_of_a_folder_share_the_name_of_an_algorithm():
