@@ -9,7 +9,7 @@ from scipy import stats
 from labelwood import CategoricalHMM, PoissonHMM
 from labelwood.errors import DataError
 from labelwood.sequences.discrete_hmm.emissions import Categorical, Poisson
-from labelwood.sequences.discrete_hmm.fitting import random_chain
+from labelwood.sequences.discrete_hmm.starts import random_chain
 from labelwood.sequences.engine import Sequences, maximize
 
 

@@ -48,9 +48,9 @@ class Categorical:
         """The same emissions with the states in another order."""
         return type(self)(self.probabilities[order])
 
-    def parameters(self) -> DoubleArray:
-        """What identifies a state: its probabilities."""
-        return self.probabilities
+    def state_gaps(self, other: Self) -> DoubleArray:
+        """Squared distance of each state's probabilities to those of another model."""
+        return _squared_gaps(self.probabilities, other.probabilities)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,9 +98,13 @@ class Poisson:
         """The same emissions with the states in another order."""
         return type(self)(self.rates[order], self.floor)
 
-    def parameters(self) -> DoubleArray:
-        """What identifies a state: the square roots of its rates, whose noise is even."""
-        return np.sqrt(self.rates)
+    def state_gaps(self, other: Self) -> DoubleArray:
+        """The same between square roots of rates, whose noise is even."""
+        return _squared_gaps(np.sqrt(self.rates), np.sqrt(other.rates))
+
+
+def _squared_gaps(mine: DoubleArray, theirs: DoubleArray) -> DoubleArray:
+    return np.asarray(np.square(mine[:, None] - theirs[None]).sum(axis=2))
 
 
 def _symbols(data: Sequences) -> PointerArray:

@@ -1,126 +1,60 @@
 """CategoricalHMM and PoissonHMM: hidden Markov models of symbols and of counts."""
 
-import warnings
 from abc import abstractmethod
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
-from labelwood.core.caller import user_stacklevel
 from labelwood.core.contract import FittedAttributes
-from labelwood.core.params import (
-    N_JOBS,
-    RANDOM_STATE,
-    Constraints,
-    Integer,
-    OneOf,
-    Real,
-    check_parameters,
-)
 from labelwood.core.types import DoubleArray, PointerArray
 from labelwood.errors import DataError
 from labelwood.sequences.discrete_hmm.emissions import Categorical, Poisson
-from labelwood.sequences.discrete_hmm.fitting import (
-    fit_restarts,
-    random_blocks,
-    random_chain,
-    seeds,
-)
-from labelwood.sequences.engine import Chain, SequenceModel, Sequences, check_sequences
-from labelwood.sequences.engine.chain import checked_chain
+from labelwood.sequences.discrete_hmm.starts import random_blocks, random_chain
+from labelwood.sequences.engine import Chain, MarkovModel, Sequences
 
 _RATE_FLOOR = 1e-8  # of the mean count of a feature, below which no rate falls
 _LARGEST_SYMBOL = 2**31 - 1
 
 
-class _DiscreteHMM(SequenceModel):
-    """What both models share: restarts of EM, and the fitted chain."""
+class _DiscreteHMM(MarkovModel):
+    """What both models share: their parameters, and random starts."""
 
-    _constraints: ClassVar[Constraints] = {
-        "n_states": Integer(low=1, high=10_000),
-        "start": OneOf("free", "stationary"),
-        "n_init": Integer(low=1),
-        "max_iter": Integer(low=1),
-        "tol": Real(low=0),
-        "random_state": RANDOM_STATE,
-        "n_jobs": N_JOBS,
-    }
-    _fitted: ClassVar[FittedAttributes] = {
-        "start_": (np.float64, ("states",)),
-        "transition_": (np.float64, ("states", "states")),
-        "history_": (np.float64, (None,)),
-        "steps_": (np.float64, (None,)),
-        "stop_reason_": str,
-        "certificate_json_": str,
-    }
-
-    n_states: int
-    start: str
-    n_init: int
-    max_iter: int
-    random_state: Any
-    start_: DoubleArray
-    transition_: DoubleArray
-    history_: DoubleArray
-    steps_: DoubleArray
-    log_likelihood_: float
-    log_likelihoods_: DoubleArray
-    n_iter_: int
-    stop_reason_: str
+    def __init__(
+        self,
+        n_states: int = 2,
+        *,
+        start: str = "free",
+        n_init: int = 4,
+        max_iter: int = 500,
+        tol: float = 1e-7,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_states = n_states
+        self.start = start
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
 
     @abstractmethod
     def _blank(self, data: Sequences) -> Any:
         """Emissions before any step: every state as all data."""
 
     @abstractmethod
-    def _set_emissions(self, emissions: Any) -> None:
-        """The fitted attributes of the emissions."""
-
-    @abstractmethod
     def _check_values(self, data: Sequences, *, reset: bool) -> None:
         """Refuse what is no symbol or count."""
 
-    def fit(self, X: object, y: object = None, *, lengths: object = None) -> Self:
-        """Fit by EM from every start and keep the best end.
-
-        Parameters
-        ----------
-        X : array of shape (n_rows, n_features)
-            Sequences one below the other; NaN for missing values.
-        y : ignored
-        lengths : list of int, optional
-            Rows of each sequence; all rows are one sequence if it is left out.
-        """
-        check_parameters(self, self._constraints)
-        data = check_sequences(self, X, lengths, reset=True)
+    def _check_data(self, data: Sequences) -> None:
         self._check_values(data, reset=True)
         if data.n_steps < self.n_states:
             raise DataError(f"{data.n_steps} rows cannot have {self.n_states} states")
-        fit = fit_restarts(self, data, self._starts(data))
-        best = fit.best
-        self.start_, self.transition_ = best.chain.start, best.chain.transition
-        self._set_emissions(best.emissions)
-        self.history_, self.steps_ = best.history, best.steps
-        self.log_likelihood_ = best.log_likelihood
-        self.log_likelihoods_ = np.array([run.log_likelihood for run in fit.runs])
-        self.n_iter_, self.stop_reason_ = best.n_iter, best.stop_reason
-        self.certificate_json_ = fit.certificate.to_json()
-        if self.stop_reason_ != "likelihood plateau":
-            warnings.warn(
-                f"EM ended at its limit of {self.max_iter} iterations with a gain of "
-                f"{self.history_[-1] - self.history_[-2]:.3g} in log likelihood; raise max_iter "
-                "or tol.",
-                ConvergenceWarning,
-                stacklevel=user_stacklevel(),
-            )
-        return self
 
     def _starts(self, data: Sequences) -> list[tuple[Chain, Any]]:
         blank = self._blank(data)
         found = []
-        for seed in seeds(self):
+        for seed in self._seeds():
             rng = np.random.default_rng(seed)
             chain = random_chain(self.n_states, rng)
             if self.start == "stationary":
@@ -133,18 +67,6 @@ class _DiscreteHMM(SequenceModel):
         data, fill = super()._densities(X, lengths)
         self._check_values(data, reset=False)
         return data, fill
-
-    def _chain(self) -> Chain:
-        return Chain(self.start_, self.transition_)
-
-    def _n_chain_parameters(self) -> int:
-        check_is_fitted(self)
-        s = self.n_states
-        return s * (s - 1) + (s - 1 if self.start == "free" else 0)
-
-    def _check_fitted(self) -> None:
-        super()._check_fitted()
-        checked_chain(self.start_, self.transition_, self.n_states)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -183,7 +105,7 @@ class CategoricalHMM(_DiscreteHMM):
         Of each symbol in each state.
     log_likelihood_, log_likelihoods_ : float, array of shape (n_init,)
         Of the training data, at the best end and at each.
-    history_, steps_, n_iter_, stop_reason_ : the best run
+    history_, steps_, n_iter_, stop_reason_, arithmetic_ : the best run
     certificate_ : Certificate
 
     Examples
@@ -201,25 +123,6 @@ class CategoricalHMM(_DiscreteHMM):
     }
 
     probabilities_: DoubleArray
-
-    def __init__(
-        self,
-        n_states: int = 2,
-        *,
-        start: str = "free",
-        n_init: int = 4,
-        max_iter: int = 500,
-        tol: float = 1e-7,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_states = n_states
-        self.start = start
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _check_values(self, data: Sequences, *, reset: bool) -> None:
         if data.n_features != 1:
@@ -258,9 +161,6 @@ class CategoricalHMM(_DiscreteHMM):
         u = rng.random(states.size) * cumulative[states, -1]
         return np.asarray((cumulative[states] <= u[:, None]).sum(axis=1)[:, None], dtype=float)
 
-    def _sizes(self) -> dict[str, int]:
-        return {"states": self.n_states}
-
     def _check_fitted(self) -> None:
         super()._check_fitted()
         sums = self.probabilities_.sum(axis=1)
@@ -298,7 +198,7 @@ class PoissonHMM(_DiscreteHMM):
         Expected counts in each state.
     log_likelihood_, log_likelihoods_ : float, array of shape (n_init,)
         Of the training data, at the best end and at each.
-    history_, steps_, n_iter_, stop_reason_ : the best run
+    history_, steps_, n_iter_, stop_reason_, arithmetic_ : the best run
     certificate_ : Certificate
 
     Examples
@@ -320,25 +220,6 @@ class PoissonHMM(_DiscreteHMM):
 
     rates_: DoubleArray
     floor_: DoubleArray
-
-    def __init__(
-        self,
-        n_states: int = 2,
-        *,
-        start: str = "free",
-        n_init: int = 4,
-        max_iter: int = 500,
-        tol: float = 1e-7,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_states = n_states
-        self.start = start
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _check_values(self, data: Sequences, *, reset: bool) -> None:
         _refuse(data, "counts must be whole numbers from 0 on", 2.0**53)
@@ -362,9 +243,6 @@ class PoissonHMM(_DiscreteHMM):
 
     def _draw(self, states: PointerArray, rng: np.random.Generator) -> DoubleArray:
         return np.asarray(rng.poisson(self.rates_[states]), dtype=np.float64)
-
-    def _sizes(self) -> dict[str, int]:
-        return {"states": self.n_states, "features": self.n_features_in_}
 
     def _check_fitted(self) -> None:
         super()._check_fitted()

@@ -4,10 +4,16 @@ An emission model (Gaussian, categorical, Poisson) gives log densities and turns
 new parameters; everything else is here, once.
 """
 
-from labelwood.sequences.engine.certificate import Certificate, certify, mixing
+from labelwood.sequences.engine.certificate import (
+    SAME_END,
+    Certificate,
+    certify,
+    matched_distance,
+    mixing,
+)
 from labelwood.sequences.engine.chain import Chain, stationary_distribution
-from labelwood.sequences.engine.em import Emissions, Run, maximize
-from labelwood.sequences.engine.model import SequenceModel
+from labelwood.sequences.engine.em import LIMIT, Emissions, Run, fit_restarts, maximize
+from labelwood.sequences.engine.model import MarkovModel, SequenceModel
 from labelwood.sequences.engine.recursions import (
     Posteriors,
     filter_states,
@@ -18,9 +24,12 @@ from labelwood.sequences.engine.recursions import (
 from labelwood.sequences.engine.sequences import Sequences, check_sequences
 
 __all__ = [
+    "LIMIT",
+    "SAME_END",
     "Certificate",
     "Chain",
     "Emissions",
+    "MarkovModel",
     "Posteriors",
     "Run",
     "SequenceModel",
@@ -28,6 +37,8 @@ __all__ = [
     "certify",
     "check_sequences",
     "filter_states",
+    "fit_restarts",
+    "matched_distance",
     "maximize",
     "mixing",
     "most_probable_path",

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
+from scipy.optimize import linear_sum_assignment
 
 from labelwood.core.types import DoubleArray
 from labelwood.sequences.engine.chain import Chain
@@ -17,6 +18,9 @@ _NOISE = 1e-11  # steps below it show rounding, not contraction
 _LEAST_STEPS = 4  # with fewer, no line is fitted
 _FORGOTTEN = 0.01  # what may be left of the start when the filter has forgotten it
 AGREEMENT = 1e-6  # distance below which two starts are counted as one end
+# The same, as a share of the statistical precision, for runs that stop on a plateau: they still
+# differ in the digits that EM had not settled, and far below that precision these mean nothing.
+SAME_END = 0.05
 
 
 @dataclass(frozen=True)
@@ -181,6 +185,15 @@ def linear_part(steps: DoubleArray) -> slice:
     noisy = np.flatnonzero(~(steps > _NOISE))
     usable = int(noisy[0]) if noisy.size else steps.size
     return slice(usable // 2, usable)
+
+
+def matched_distance(run: Run[Any], other: Run[Any]) -> float:
+    """How far two ends are apart, once their states are matched by their emissions."""
+    order = linear_sum_assignment(run.emissions.state_gaps(other.emissions).T)[1]
+    return max(
+        run.chain.permuted(order).distance(other.chain),
+        run.emissions.permuted(order).distance(other.emissions),
+    )
 
 
 def certify(

@@ -1,10 +1,14 @@
-"""EM for a hidden Markov chain of any emissions: one run, its trace, and why it ended."""
+"""EM for a hidden Markov chain of any emissions: a run, its trace, why it ended, and restarts."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, Self, TypeVar
 
+import joblib
 import numpy as np
 
+from labelwood.core.memory import require_memory
+from labelwood.core.parallel import parallel
 from labelwood.core.types import DoubleArray
 from labelwood.errors import LabelwoodError
 from labelwood.sequences.engine.chain import Chain
@@ -109,6 +113,24 @@ def maximize(
         steps.append(chain.distance(moved_chain) + emissions.distance(moved))
         chain, emissions = moved_chain, moved
     return Run(chain, emissions, np.array(history), np.array(steps), reason, found.n_log_space)
+
+
+def fit_restarts(
+    data: Sequences,
+    starts: Sequence[tuple[Chain, E]],
+    run: Callable[[Chain, E], Run[E]],
+    *,
+    n_jobs: int | None,
+) -> list[Run[E]]:
+    """EM from every start, in threads; the runs come in the order of the starts."""
+    n_states = starts[0][0].n_states
+    n_threads = min(len(starts), joblib.effective_n_jobs(n_jobs))
+    require_memory(
+        16 * data.n_steps * n_states * n_threads,
+        f"EM with {n_states} states over {data.n_steps:,} rows in {n_threads} threads",
+        "lower n_jobs, or fit fewer rows at a time",
+    )
+    return parallel(lambda start: run(*start), starts, n_jobs=n_jobs, description="EM")
 
 
 def e_step(

@@ -1,19 +1,36 @@
-"""What every hidden Markov model of the package can do once it is fitted."""
+"""What every hidden Markov model of the package can do: fit by restarts of EM, and infer."""
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from labelwood.core.contract import FittedEstimator
+from labelwood.core.caller import user_stacklevel
+from labelwood.core.contract import FittedAttributes, FittedEstimator
+from labelwood.core.params import (
+    N_JOBS,
+    RANDOM_STATE,
+    Constraints,
+    Integer,
+    OneOf,
+    Real,
+    check_parameters,
+)
 from labelwood.core.random import seed_sequence
 from labelwood.core.types import DoubleArray, PointerArray
 from labelwood.errors import DataError
-from labelwood.sequences.engine.certificate import Certificate
-from labelwood.sequences.engine.chain import Chain
-from labelwood.sequences.engine.em import Emissions
+from labelwood.sequences.engine.certificate import (
+    SAME_END,
+    Certificate,
+    certify,
+    matched_distance,
+)
+from labelwood.sequences.engine.chain import Chain, checked_chain
+from labelwood.sequences.engine.em import LIMIT, Emissions, Run, fit_restarts, maximize
 from labelwood.sequences.engine.recursions import (
     filter_states,
     most_probable_path,
@@ -24,9 +41,48 @@ from labelwood.sequences.engine.sequences import Sequences, check_sequences
 
 
 class SequenceModel(FittedEstimator):
-    """Base of the hidden Markov models: a subclass gives its chain, emissions and `fit`."""
+    """Base of the hidden Markov models: a subclass gives starts, runs, chain and emissions."""
 
+    _fitted: ClassVar[FittedAttributes] = {
+        "history_": (np.float64, (None,)),
+        "steps_": (np.float64, (None,)),
+        "stop_reason_": str,
+        "arithmetic_": str,
+        "certificate_json_": str,
+    }
+
+    n_init: int
+    max_iter: int
+    random_state: Any
+    n_jobs: int | None
+    history_: DoubleArray
+    steps_: DoubleArray
+    log_likelihood_: float
+    log_likelihoods_: DoubleArray
+    n_iter_: int
+    stop_reason_: str
+    arithmetic_: str
     certificate_json_: str
+
+    @abstractmethod
+    def _check_data(self, data: Sequences) -> None:
+        """Refuse data from which the model cannot be learnt."""
+
+    @abstractmethod
+    def _starts(self, data: Sequences) -> list[tuple[Any, Any]]:
+        """Chain and emissions that each run of EM starts from."""
+
+    @abstractmethod
+    def _run(self, data: Sequences, chain: Any, emissions: Any) -> Run[Any]:
+        """EM from one start."""
+
+    @abstractmethod
+    def _set_parameters(self, chain: Any, emissions: Any) -> None:
+        """The fitted attributes that hold the chain and the emissions."""
+
+    @abstractmethod
+    def _last_gain(self) -> str:
+        """What the last iteration of a run that did not converge still gained, in words."""
 
     @abstractmethod
     def _chain(self) -> Chain:
@@ -44,6 +100,53 @@ class SequenceModel(FittedEstimator):
     @abstractmethod
     def _draw(self, states: PointerArray, rng: np.random.Generator) -> DoubleArray:
         """Observations given the states."""
+
+    def fit(self, X: object, y: object = None, *, lengths: object = None) -> Self:
+        """Fit by EM from every start and keep the end of largest likelihood.
+
+        Parameters
+        ----------
+        X : array of shape (n_rows, n_features)
+            Sequences one below the other; NaN for missing values.
+        y : ignored
+        lengths : list of int, optional
+            Rows of each sequence; all rows are one sequence if it is left out.
+        """
+        check_parameters(self, self._constraints)
+        self._fit_sequences(check_sequences(self, X, lengths, reset=True))
+        return self
+
+    def _fit_sequences(self, data: Sequences) -> None:
+        self._check_data(data)
+        runs = fit_restarts(
+            data,
+            self._starts(data),
+            lambda chain, emissions: self._run(data, chain, emissions),
+            n_jobs=self.n_jobs,
+        )
+        best = max(runs, key=lambda run: run.log_likelihood)
+        self._set_parameters(best.chain, best.emissions)
+        self.history_, self.steps_ = best.history, best.steps
+        self.log_likelihood_, self.n_iter_ = best.log_likelihood, best.n_iter
+        self.log_likelihoods_ = np.array([run.log_likelihood for run in runs])
+        self.stop_reason_ = best.stop_reason
+        self.arithmetic_ = arithmetic_in_words(best.n_log_space, data.n_sequences)
+        self.certificate_json_ = self._certify(data, runs, best).to_json()
+        if self.stop_reason_ == LIMIT:
+            warnings.warn(
+                f"EM ended at its limit of {self.max_iter} iterations with {self._last_gain()}; "
+                "raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=user_stacklevel(),
+            )
+
+    def _certify(self, data: Sequences, runs: list[Run[Any]], best: Run[Any]) -> Certificate:
+        precision = float(np.sqrt(data.n_features / data.n_steps))
+        return certify(runs, best, matched_distance, precision, agreement=SAME_END * precision)
+
+    def _seeds(self) -> list[np.random.SeedSequence]:
+        """One for each start."""
+        return seed_sequence(self.random_state).spawn(self.n_init)
 
     def _densities(self, X: object, lengths: object) -> tuple[Sequences, Any]:
         data = check_sequences(self, X, lengths)
@@ -123,3 +226,71 @@ class SequenceModel(FittedEstimator):
         tags.input_tags.allow_nan = True
         tags.target_tags.required = False
         return tags
+
+
+class MarkovModel(SequenceModel):
+    """Base of the models with any number of states and any transitions between them."""
+
+    _constraints: ClassVar[Constraints] = {
+        "n_states": Integer(low=1, high=10_000),
+        "start": OneOf("free", "stationary"),
+        "n_init": Integer(low=1),
+        "max_iter": Integer(low=1),
+        "tol": Real(low=0),
+        "random_state": RANDOM_STATE,
+        "n_jobs": N_JOBS,
+    }
+    _fitted: ClassVar[FittedAttributes] = {
+        **SequenceModel._fitted,
+        "start_": (np.float64, ("states",)),
+        "transition_": (np.float64, ("states", "states")),
+    }
+
+    n_states: int
+    start: str
+    tol: float
+    start_: DoubleArray
+    transition_: DoubleArray
+
+    @abstractmethod
+    def _set_emissions(self, emissions: Any) -> None:
+        """The fitted attributes that hold the emissions."""
+
+    def _set_parameters(self, chain: Chain, emissions: Any) -> None:
+        self.start_, self.transition_ = chain.start, chain.transition
+        self._set_emissions(emissions)
+
+    def _run(self, data: Sequences, chain: Chain, emissions: Any) -> Run[Any]:
+        stationary = self.start == "stationary"
+        return maximize(
+            data, chain, emissions, stationary=stationary, max_iter=self.max_iter, tol=self.tol
+        )
+
+    def _last_gain(self) -> str:
+        return f"a gain of {self.history_[-1] - self.history_[-2]:.3g} in log likelihood"
+
+    def _chain(self) -> Chain:
+        return Chain(self.start_, self.transition_)
+
+    def _n_chain_parameters(self) -> int:
+        check_is_fitted(self)
+        s = self.start_.size
+        return s * (s - 1) + (s - 1 if self.start == "free" else 0)
+
+    def _sizes(self) -> dict[str, int]:
+        return {"states": self.n_states}
+
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        checked_chain(self.start_, self.transition_, self.n_states)
+
+
+def arithmetic_in_words(n_log_space: int, n_sequences: int) -> str:
+    """How the recursions were computed.
+
+    Examples
+    --------
+    >>> arithmetic_in_words(0, 3), arithmetic_in_words(1, 3)
+    ('scaled', 'log space for 1 of 3 sequences')
+    """
+    return f"log space for {n_log_space} of {n_sequences} sequences" if n_log_space else "scaled"

@@ -201,6 +201,12 @@ class Gaussian:
         widened = np.abs(np.sqrt(mine) - np.sqrt(theirs)) / scale
         return float(max(moved.max(), widened.max()))
 
+    def state_gaps(self, other: Self) -> DoubleArray:
+        """Squared distance of each mean to each of another model, in its standard deviations."""
+        scale = np.sqrt(other.variances()).mean(axis=0)
+        gaps = (self.means[:, None] - other.means[None]) / scale
+        return np.asarray((gaps**2).sum(axis=2))
+
     def permuted(self, order: AnyArray) -> Self:
         """The same with the states in another order."""
         covariances = self.covariances if self.kind == "tied" else self.covariances[order]

@@ -4,33 +4,23 @@ import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from labelwood.core.caller import user_stacklevel
 from labelwood.core.contract import FittedAttributes
-from labelwood.core.params import (
-    N_JOBS,
-    RANDOM_STATE,
-    Constraints,
-    Instance,
-    Integer,
-    OneOf,
-    Real,
-    check_parameters,
-)
+from labelwood.core.params import Constraints, Instance, OneOf, Real, check_parameters
 from labelwood.core.types import DoubleArray, PointerArray
 from labelwood.errors import LabelwoodWarning
-from labelwood.sequences.engine import Chain, SequenceModel, check_sequences
+from labelwood.sequences.engine import Chain, MarkovModel, Sequences, check_sequences
+from labelwood.sequences.engine.sequences import check_learnable
 from labelwood.sequences.gaussian_hmm.emissions import Gaussian, Moments
-from labelwood.sequences.gaussian_hmm.fitting import Fit, checked_parameters, fit_restarts
 from labelwood.sequences.gaussian_hmm.online import OnlineStatistics, update
+from labelwood.sequences.gaussian_hmm.starts import checked_parameters, start_of
 
 _GIVEN = (Instance("ndarray", "list", "tuple"), None)
 COVARIANCES = ("spherical", "diagonal", "tied", "full")
 
 
-class GaussianHMM(SequenceModel):
+class GaussianHMM(MarkovModel):
     """Hidden Markov model with Gaussian observations, fitted by EM (Baum–Welch) with restarts.
 
     Several sequences are given one below the other, with their `lengths`. NaN stands for a
@@ -102,46 +92,25 @@ class GaussianHMM(SequenceModel):
     """
 
     _constraints: ClassVar[Constraints] = {
-        "n_states": Integer(low=1, high=10_000),
+        **MarkovModel._constraints,
         "covariance": OneOf(*COVARIANCES),
-        "start": OneOf("free", "stationary"),
         "init": OneOf("mixed", "kmeans", "random", "spectral"),
-        "n_init": Integer(low=1),
-        "max_iter": Integer(low=1),
-        "tol": Real(low=0),
         "covariance_floor": Real(above=0, below=1),
         "start_init": _GIVEN,
         "transition_init": _GIVEN,
         "means_init": _GIVEN,
         "covariances_init": _GIVEN,
-        "random_state": RANDOM_STATE,
-        "n_jobs": N_JOBS,
     }
     _fitted: ClassVar[FittedAttributes] = {
-        "start_": (np.float64, ("states",)),
-        "transition_": (np.float64, ("states", "states")),
+        **MarkovModel._fitted,
         "means_": (np.float64, ("states", "features")),
         "floor_": (np.float64, ("features",)),
-        "history_": (np.float64, (None,)),
-        "steps_": (np.float64, (None,)),
-        "stop_reason_": str,
-        "arithmetic_": str,
-        "certificate_json_": str,
     }
 
-    start_: DoubleArray
-    transition_: DoubleArray
     means_: DoubleArray
     covariances_: DoubleArray
     floor_: DoubleArray
-    history_: DoubleArray
-    steps_: DoubleArray
-    log_likelihood_: float
-    log_likelihoods_: DoubleArray
-    n_iter_: int
-    stop_reason_: str
     degenerate_states_: PointerArray
-    arithmetic_: str
     online_: dict[str, Any]
 
     def __init__(
@@ -177,28 +146,21 @@ class GaussianHMM(SequenceModel):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: object, y: object = None, *, lengths: object = None) -> Self:
-        """Fit by EM from every start and keep the best end.
+    def _check_data(self, data: Sequences) -> None:
+        check_learnable(data, self.n_states)
 
-        Parameters
-        ----------
-        X : array of shape (n_rows, n_features)
-            Sequences one below the other; NaN for missing values.
-        y : ignored
-        lengths : list of int, optional
-            Rows of each sequence; all rows are one sequence if it is left out.
-        """
-        check_parameters(self, self._constraints)
-        data = check_sequences(self, X, lengths, reset=True)
-        self._set_fit(fit_restarts(self, data))
-        if self.stop_reason_ != "likelihood plateau":
-            warnings.warn(
-                f"EM ended at its limit of {self.max_iter} iterations with a gain of "
-                f"{self.history_[-1] - self.history_[-2]:.3g} in log likelihood; raise max_iter "
-                "or tol.",
-                ConvergenceWarning,
-                stacklevel=user_stacklevel(),
-            )
+    def _starts(self, data: Sequences) -> list[tuple[Chain, Gaussian]]:
+        return [start_of(self, data, index, seed) for index, seed in enumerate(self._seeds())]
+
+    def _set_emissions(self, emissions: Gaussian) -> None:
+        self.means_, self.covariances_ = emissions.means, emissions.covariances
+        self.floor_ = emissions.floor
+        self.degenerate_states_ = np.flatnonzero(emissions.degenerate)
+
+    def _fit_sequences(self, data: Sequences) -> None:
+        super()._fit_sequences(data)
+        if hasattr(self, "online_"):
+            del self.online_
         if self.degenerate_states_.size:
             warnings.warn(
                 f"States {self.degenerate_states_.tolist()} have collapsed onto few samples: the "
@@ -206,27 +168,6 @@ class GaussianHMM(SequenceModel):
                 LabelwoodWarning,
                 stacklevel=user_stacklevel(),
             )
-        return self
-
-    def _set_fit(self, fit: Fit) -> None:
-        best = fit.best
-        self._set_parameters(best.chain, best.emissions)
-        self.history_, self.steps_ = best.history, best.steps
-        self.log_likelihood_ = best.log_likelihood
-        self.log_likelihoods_ = np.array([run.log_likelihood for run in fit.runs])
-        self.n_iter_, self.stop_reason_ = best.n_iter, best.stop_reason
-        self.certificate_json_ = fit.certificate.to_json()
-        self.arithmetic_ = "scaled"
-        if best.n_log_space:
-            self.arithmetic_ = f"log space for {best.n_log_space} of {fit.n_sequences} sequences"
-        if hasattr(self, "online_"):
-            del self.online_
-
-    def _set_parameters(self, chain: Chain, emissions: Gaussian) -> None:
-        self.start_, self.transition_ = chain.start, chain.transition
-        self.means_, self.covariances_ = emissions.means, emissions.covariances
-        self.floor_ = emissions.floor
-        self.degenerate_states_ = np.flatnonzero(emissions.degenerate)
 
     def partial_fit(self, X: object, y: object = None, *, lengths: object = None) -> Self:
         """One step of EM on a batch of sequences, blended into what earlier batches taught.
@@ -239,7 +180,7 @@ class GaussianHMM(SequenceModel):
         fresh = not hasattr(self, "means_")
         data = check_sequences(self, X, lengths, reset=fresh)
         if fresh:
-            self._set_fit(fit_restarts(self, data))
+            self._fit_sequences(data)
         before = None
         if hasattr(self, "online_"):
             parts = dict(self.online_)
@@ -258,9 +199,6 @@ class GaussianHMM(SequenceModel):
         }
         return self
 
-    def _chain(self) -> Chain:
-        return Chain(self.start_, self.transition_)
-
     def _emissions(self) -> Gaussian:
         degenerate = np.zeros(self.n_states, dtype=bool)
         return Gaussian(self.covariance, self.means_, self.covariances_, self.floor_, degenerate)
@@ -268,18 +206,12 @@ class GaussianHMM(SequenceModel):
     @property
     def n_parameters_(self) -> int:
         """Free parameters of the model."""
-        check_is_fitted(self)
-        s = self.n_states
-        chain = s * (s - 1) + (s - 1 if self.start == "free" else 0)
-        return chain + self._emissions().n_parameters()
+        return self._n_chain_parameters() + self._emissions().n_parameters()
 
     def _draw(self, states: PointerArray, rng: np.random.Generator) -> DoubleArray:
         L = np.linalg.cholesky(self._emissions().full())
         noise = rng.standard_normal((states.size, self.means_.shape[1]))
         return np.asarray(self.means_[states] + np.einsum("trc,tc->tr", L[states], noise))
-
-    def _sizes(self) -> dict[str, int]:
-        return {"states": self.n_states, "features": self.n_features_in_}
 
     def _check_fitted(self) -> None:
         super()._check_fitted()

@@ -1,7 +1,8 @@
-"""Where EM starts: k-means, random samples, or the moments of triples (spectral)."""
+"""Where EM starts: given values, k-means, random samples, or the moments of triples (spectral)."""
 
 import warnings
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from sklearn.cluster import KMeans
@@ -9,12 +10,40 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from labelwood.core.types import DoubleArray, PointerArray
+from labelwood.errors import ParameterError
 from labelwood.sequences.engine import Chain, Sequences
+from labelwood.sequences.engine.chain import checked_chain
 from labelwood.sequences.gaussian_hmm.emissions import Gaussian
 from labelwood.sequences.gaussian_hmm.spectral import spectral_start
 
 _CLUSTERED = 100_000  # rows that k-means learns from; it assigns all of them
 _MIXED = ("kmeans", "spectral", "random")
+
+
+def start_of(
+    model: Any, data: Sequences, index: int, seed: np.random.SeedSequence
+) -> tuple[Chain, Gaussian]:
+    """The start of restart number `index`: of the wanted kind, with given values in their place."""
+    s, kind = model.n_states, model.covariance
+    blank = blank_emissions(data, s, kind, model.covariance_floor)
+    given = (model.transition_init, model.means_init, model.covariances_init)
+    if any(one is None for one in given):
+        rng = np.random.default_rng(seed)
+        chain, emissions = starting_point(data, s, blank, start_kind(model.init, index), rng)
+    else:
+        chain, emissions = Chain(np.full(s, 1 / s), np.full((s, s), 1 / s)), blank
+    pi, A, mu, sigma = (
+        own if one is None else one
+        for one, own in zip(
+            (model.start_init, *given),
+            (chain.start, chain.transition, emissions.means, emissions.covariances),
+            strict=True,
+        )
+    )
+    chain, mu, sigma = checked_parameters(model, pi, A, mu, sigma)
+    if model.start == "stationary":
+        chain = Chain(chain.stationary(), chain.transition)
+    return chain, replace(emissions, means=mu, covariances=sigma)
 
 
 def start_kind(init: str, index: int) -> str:
@@ -86,3 +115,51 @@ def _random_start(
     transition = 0.5 * np.eye(n_states) + 0.5 * rng.dirichlet(np.ones(n_states), n_states)
     start = np.full(n_states, 1 / n_states)
     return Chain(start, transition), replace(blank, means=means)
+
+
+def blank_emissions(data: Sequences, n_states: int, kind: str, share: float) -> Gaussian:
+    """Every state with the mean and the variances of all data."""
+    means = np.tile(data.means, (n_states, 1))
+    covariances = covariances_of(data.variances, n_states, kind)
+    return Gaussian(
+        kind, means, covariances, share * data.variances, np.zeros(n_states, dtype=bool)
+    )
+
+
+def covariances_of(variances: DoubleArray, n_states: int, kind: str) -> DoubleArray:
+    """The same variances for all states, in the shape of the kind."""
+    if kind == "spherical":
+        return np.full(n_states, variances.mean())
+    if kind == "diagonal":
+        return np.tile(variances, (n_states, 1))
+    if kind == "tied":
+        return np.diag(variances)
+    return np.tile(np.diag(variances), (n_states, 1, 1))
+
+
+def checked_parameters(
+    model: Any, start: object, transition: object, means: object, covariances: object
+) -> tuple[Chain, DoubleArray, DoubleArray]:
+    """Parameters of the right shapes, probabilities that are such, positive covariances."""
+    s, d = model.n_states, model.n_features_in_
+    chain = checked_chain(start, transition, s)
+    mu = _checked_array("means", means, (s, d))
+    shapes = {"spherical": (s,), "diagonal": (s, d), "tied": (d, d), "full": (s, d, d)}
+    sigma = _checked_array("covariances", covariances, shapes[model.covariance])
+    if model.covariance in ("spherical", "diagonal"):
+        positive = bool((sigma > 0).all())
+    else:
+        symmetric = np.allclose(sigma, np.swapaxes(sigma, -1, -2), rtol=1e-6, atol=0)
+        positive = symmetric and bool((np.linalg.eigvalsh(sigma) > 0).all())
+    if not positive:
+        raise ParameterError(f"{model.covariance} covariances must be positive definite.")
+    return chain, mu, sigma
+
+
+def _checked_array(name: str, values: object, shape: tuple[int, ...]) -> DoubleArray:
+    array = np.array(values, dtype=np.float64)
+    if array.shape != shape or not np.isfinite(array).all():
+        raise ParameterError(
+            f"{name} must be finite numbers of shape {shape}. Got shape {array.shape} instead."
+        )
+    return array

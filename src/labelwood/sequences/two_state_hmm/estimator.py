@@ -1,34 +1,22 @@
 """TwoStateGaussianHMM: the symmetric model of Yang 2018, chapter 2, with its certificate."""
 
 import math
-import warnings
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from labelwood.core.caller import user_stacklevel
 from labelwood.core.contract import FittedAttributes
-from labelwood.core.parallel import parallel
-from labelwood.core.params import (
-    N_JOBS,
-    RANDOM_STATE,
-    Constraints,
-    Integer,
-    Real,
-    check_parameters,
-)
-from labelwood.core.random import seed_sequence
+from labelwood.core.params import N_JOBS, RANDOM_STATE, Constraints, Integer, Real
 from labelwood.core.types import DoubleArray, PointerArray
 from labelwood.errors import DataError
-from labelwood.sequences.engine import Run, SequenceModel, certify, check_sequences
-from labelwood.sequences.engine.em import LIMIT
+from labelwood.sequences.engine import Certificate, Run, SequenceModel, Sequences, certify
 from labelwood.sequences.engine.sequences import check_learnable
 from labelwood.sequences.two_state_hmm.model import (
     Symmetric,
     SymmetricChain,
-    baum_welch,
     distance,
+    run_updates,
+    start_of,
 )
 from labelwood.sequences.two_state_hmm.starts import in_ball, moment_estimate
 
@@ -67,7 +55,7 @@ class TwoStateGaussianHMM(SequenceModel):
         μ. It and −μ are one model: its largest entry is made positive.
     zeta_, beta_, sigma_ : float
         Probability of staying, half of its log odds, and standard deviation of the noise.
-    log_likelihood_, history_, steps_, n_iter_, stop_reason_, log_likelihoods_
+    log_likelihood_, history_, steps_, n_iter_, stop_reason_, log_likelihoods_, arithmetic_
         As of `GaussianHMM`; `steps_` are in the norm (2.19).
     certificate_ : Certificate
         Signal-to-noise ratio, mixing constants, measured contraction and agreement of the
@@ -97,24 +85,15 @@ class TwoStateGaussianHMM(SequenceModel):
         "n_jobs": N_JOBS,
     }
     _fitted: ClassVar[FittedAttributes] = {
+        **SequenceModel._fitted,
         "mean_": (np.float64, ("features",)),
         "zeta_": float,
         "sigma_": float,
-        "history_": (np.float64, (None,)),
-        "steps_": (np.float64, (None,)),
-        "stop_reason_": str,
-        "certificate_json_": str,
     }
 
     mean_: DoubleArray
     zeta_: float
     sigma_: float
-    history_: DoubleArray
-    steps_: DoubleArray
-    log_likelihood_: float
-    log_likelihoods_: DoubleArray
-    n_iter_: int
-    stop_reason_: str
 
     def __init__(
         self,
@@ -135,69 +114,44 @@ class TwoStateGaussianHMM(SequenceModel):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: object, y: object = None, *, lengths: object = None) -> Self:
-        """Run the updates from every start and keep the end of largest likelihood.
-
-        Parameters
-        ----------
-        X : array of shape (n_rows, n_features)
-            Sequences one below the other; NaN for missing values.
-        y : ignored
-        lengths : list of int, optional
-            Rows of each sequence.
-        """
-        check_parameters(self, self._constraints)
-        data = check_sequences(self, X, lengths, reset=True)
+    def _check_data(self, data: Sequences) -> None:
         check_learnable(data, 2)
+
+    def _starts(self, data: Sequences) -> list[tuple[SymmetricChain, Symmetric]]:
         center, variance = moment_estimate(data, self.sigma)
         radius = RADIUS * float(np.linalg.norm(center))
-        starts = [
-            in_ball(center, radius, np.random.default_rng(seed))
-            for seed in seed_sequence(self.random_state).spawn(self.n_init)
-        ]
-        runs = parallel(
-            lambda mean: baum_welch(
+        return [
+            start_of(
                 data,
-                mean,
+                in_ball(center, radius, np.random.default_rng(seed)),
                 sigma=self.sigma,
                 variance=variance,
                 bound=self.b,
-                max_iter=self.max_iter,
-                step_tol=self.tol,
-            ),
-            starts,
-            n_jobs=self.n_jobs,
-            description="EM",
-        )
-        self._set_fit(runs, data.n_features / data.n_steps)
-        if self.stop_reason_ == LIMIT:
-            warnings.warn(
-                f"EM ended at its limit of {self.max_iter} iterations with a step of "
-                f"{self.steps_[-1]:.3g}; raise max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=user_stacklevel(),
             )
-        return self
+            for seed in self._seeds()
+        ]
 
-    def _set_fit(self, runs: list[Run[Symmetric]], d_over_n: float) -> None:
-        best = max(runs, key=lambda run: run.log_likelihood)
-        chain, emissions = best.chain, best.emissions
-        assert isinstance(chain, SymmetricChain)
+    def _run(self, data: Sequences, chain: SymmetricChain, emissions: Symmetric) -> Run[Any]:
+        return run_updates(data, chain, emissions, max_iter=self.max_iter, step_tol=self.tol)
+
+    def _set_parameters(self, chain: SymmetricChain, emissions: Symmetric) -> None:
         mean = emissions.mean
         self.mean_ = mean if mean[np.argmax(np.abs(mean))] >= 0 else -mean
         self.zeta_, self.sigma_ = chain.zeta, math.sqrt(emissions.variance)
-        self.history_, self.steps_ = best.history, best.steps
-        self.log_likelihood_, self.n_iter_ = best.log_likelihood, best.n_iter
-        self.log_likelihoods_ = np.array([run.log_likelihood for run in runs])
-        self.stop_reason_ = best.stop_reason
-        snr = float(mean @ mean) / emissions.variance
+
+    def _last_gain(self) -> str:
+        return f"a step of {self.steps_[-1]:.3g}"
+
+    def _certify(self, data: Sequences, runs: list[Run[Any]], best: Run[Any]) -> Certificate:
+        mean, variance = best.emissions.mean, best.emissions.variance
+        snr = float(mean @ mean) / variance
         extra = {
             "snr": snr,
             "radius": RADIUS * float(np.linalg.norm(mean)),
             "theory_factor": theory_factor(snr, self.b),
         }
-        certificate = certify(runs, best, distance, math.sqrt(d_over_n), extra=extra)
-        self.certificate_json_ = certificate.to_json()
+        precision = math.sqrt(data.n_features / data.n_steps)
+        return certify(runs, best, distance, precision, extra=extra)
 
     @property
     def beta_(self) -> float:

@@ -110,7 +110,7 @@ class Symmetric:
         return replace(self, mean=-self.mean)
 
 
-def baum_welch(
+def start_of(
     data: Sequences,
     mean: DoubleArray,
     *,
@@ -118,10 +118,8 @@ def baum_welch(
     sigma: float | None = None,
     variance: float | None = None,
     bound: float = 0.99,
-    max_iter: int,
-    step_tol: float,
-) -> Run[Symmetric]:
-    """EM from one start; `sigma` is known, or `variance` is what its estimate starts from."""
+) -> tuple[SymmetricChain, Symmetric]:
+    """A start; `sigma` is known, or `variance` is what its estimate starts from."""
     square = float((data.values**2).sum() / data.counts.sum())
     start = square / 2 if variance is None else variance
     emissions = Symmetric(
@@ -130,9 +128,36 @@ def baum_welch(
         sigma is not None,
         _LEAST_SHARE * square,
     )
+    return SymmetricChain.of(zeta, bound), emissions
+
+
+def baum_welch(
+    data: Sequences,
+    mean: DoubleArray,
+    *,
+    zeta: float = 0.5,
+    sigma: float | None = None,
+    bound: float = 0.99,
+    max_iter: int,
+    step_tol: float,
+) -> Run[Symmetric]:
+    """EM from one start."""
+    chain, emissions = start_of(data, mean, zeta=zeta, sigma=sigma, bound=bound)
+    return run_updates(data, chain, emissions, max_iter=max_iter, step_tol=step_tol)
+
+
+def run_updates(
+    data: Sequences,
+    chain: SymmetricChain,
+    emissions: Symmetric,
+    *,
+    max_iter: int,
+    step_tol: float,
+) -> Run[Symmetric]:
+    """The updates (2.30) until they move by no more than `step_tol` in the norm (2.19)."""
     return maximize(
         data,
-        SymmetricChain.of(zeta, bound),
+        chain,
         emissions,
         stationary=True,
         max_iter=max_iter,

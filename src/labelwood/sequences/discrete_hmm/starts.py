@@ -1,0 +1,29 @@
+"""Where EM starts for symbols and counts: random chains, and stretches that lean to a state."""
+
+import numpy as np
+
+from labelwood.core.types import DoubleArray
+from labelwood.sequences.engine import Chain, Sequences
+
+_STAY = 0.5  # probability of staying that a start begins with, before random numbers add to it
+
+
+def random_chain(n_states: int, rng: np.random.Generator) -> Chain:
+    """A chain that tends to stay, with random transitions beside that."""
+    random = rng.dirichlet(np.ones(n_states), n_states)
+    transition = _STAY * np.eye(n_states) + (1 - _STAY) * random
+    return Chain(np.full(n_states, 1 / n_states), transition)
+
+
+def random_blocks(data: Sequences, n_states: int, rng: np.random.Generator) -> DoubleArray:
+    """Responsibilities to start from: short stretches of steps, each leaning to one state.
+
+    Neighbouring steps tend to share a state, so that stretches say more of it than single steps.
+    """
+    length = max(1, min(10, data.n_steps // (4 * n_states)))
+    n_blocks = -(-data.n_steps // length)
+    states = np.concatenate([np.arange(n_states), rng.integers(0, n_states, n_blocks)])[:n_blocks]
+    rng.shuffle(states)
+    return np.asarray((0.1 / n_states + 0.9 * np.eye(n_states))[np.repeat(states, length)])[
+        : data.n_steps
+    ]
