@@ -58,9 +58,15 @@ def fitted_bytes(model):
         if isinstance(value, BaseEstimator):
             parts[name] = fitted_bytes(value)
         elif name.endswith("_"):
-            arrays = [value.indptr, value.indices, value.data] if sp.issparse(value) else [value]
-            parts[name] = [np.asarray(array).tobytes() for array in arrays]
+            parts[name] = value_bytes(value)
     return parts
+
+
+def value_bytes(value):
+    if isinstance(value, dict):
+        return {key: value_bytes(one) for key, one in value.items()}
+    arrays = [value.indptr, value.indices, value.data] if sp.issparse(value) else [value]
+    return [np.asarray(array).tobytes() for array in arrays]
 
 
 def test_it_keeps_scikit_learns_contract(estimator):

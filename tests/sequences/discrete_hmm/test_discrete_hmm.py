@@ -125,6 +125,23 @@ def test_they_find_the_states_behind_the_data():
     np.testing.assert_allclose(shares, symbol_model.probabilities_, atol=0.04)
 
 
+def test_an_impossible_sequence_has_no_path():
+    model = CategoricalHMM(2, random_state=0).fit(symbols())
+    model.transition_, model.start_ = np.eye(2), np.array([1.0, 0.0])
+    model.probabilities_ = np.array([[1.0, 0, 0, 0, 0], [0.2] * 5])
+    assert model.predict([[0], [0]]).tolist() == [0, 0]
+    for method in (model.predict, model.decode, model.predict_proba, model.filter_proba):
+        with pytest.raises(DataError, match="sequence 1 has probability zero under the model"):
+            method([[0], [0], [3]], lengths=[1, 2])
+
+
+def test_the_arithmetic_is_reported():
+    assert PoissonHMM(2, n_init=1, random_state=0).fit(counts()).arithmetic_ == "scaled"
+    far = np.repeat([[0.0], [100_000.0]], 4, axis=0)
+    found = PoissonHMM(2, n_init=1, random_state=0).fit(far)
+    assert found.arithmetic_ in ("scaled", "log space for 1 of 1 sequences")
+
+
 def test_parameters_are_counted():
     assert CategoricalHMM(2, random_state=0).fit(symbols()).n_parameters_ == 2 + 1 + 2 * 4
     stationary = PoissonHMM(2, start="stationary", random_state=0).fit(counts())
@@ -140,7 +157,8 @@ def test_parameters_are_counted():
         (CategoricalHMM(), [[0], [10**6]], "number the symbols from 0 on"),
         (PoissonHMM(), [[1, 2], [0, 1.5]], r"counts must be whole .* row 1, column 1"),
         (PoissonHMM(), [[1, 0], [2, 0]], "all counts of column 1 are 0"),
-        (PoissonHMM(5), [[1], [2]], "2 rows cannot have 5 states"),
+        (PoissonHMM(5), [[1], [2]], "X has 2 samples, fewer than n_states=5"),
+        (CategoricalHMM(2), [[1], [np.nan]], "X has 1 samples, fewer than n_states=2"),
     ],
 )
 def test_what_is_no_symbol_or_count_is_refused(model, X, message):

@@ -9,7 +9,9 @@ from sklearn.exceptions import ConvergenceWarning
 import labelwood
 from labelwood import GaussianHMM
 from labelwood.errors import DataError, LabelwoodError, LabelwoodWarning, ParameterError
+from labelwood.sequences.engine import Sequences
 from labelwood.sequences.engine.em import check_rise
+from labelwood.sequences.gaussian_hmm import Gaussian
 from sequences.brute_force import enumerate_paths, gaussian_log_density, random_model, with_gaps
 
 KINDS = ("spherical", "diagonal", "tied", "full")
@@ -240,6 +242,68 @@ def test_extreme_values_are_handled_and_reported():
     assert fitted.arithmetic_ in ("scaled", "log space for 1 of 1 sequences")
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_given_covariances_below_the_floor_start_on_it(kind):
+    X, _, _ = simulated(200, 2, 2)
+    tiny = of_kind(kind, np.tile(1e-12 * np.eye(2), (2, 1, 1)))
+    model = GaussianHMM(
+        2, covariance=kind, n_init=1, max_iter=3, tol=0, covariances_init=tiny, random_state=0
+    )
+    quick_fit(model, X)  # a fall of the likelihood is an error
+    assert (np.diff(model.history_) >= 0).all()
+
+
+@pytest.mark.parametrize("kind", ["spherical", "diagonal"])
+def test_a_feature_that_a_state_never_shows_leaves_its_other_features_free(kind):
+    means = np.array([[0.0, 0.0], [5.0, 0.0]])
+    covariances = of_kind(kind, np.tile(np.eye(2), (2, 1, 1)))
+    emissions = Gaussian(kind, means, covariances, np.full(2, 1e-6), np.zeros(2, dtype=bool))
+    values = np.array([[0.0, 1.0, 6.0, 8.0], [1.0, -1.0, 0.0, 0.0]])
+    observed = np.array([[True] * 4, [True, True, False, False]])
+    gamma = np.repeat(np.eye(2), 2, axis=0)
+    data = Sequences(values, observed, np.array([0, 4]))
+    found = emissions.maximized(emissions.statistics(data, gamma))
+    assert found.means.tolist() == [[0.5, 0.0], [7.0, 0.0]]
+    # The variance of x₀ in the second state is ((6 − 7)² + (8 − 7)²)/2 = 1; x₁ keeps what it had.
+    assert found.variances()[1].tolist() == [1.0, 1.0]
+    spherical = (0.25 + 0.25 + 1 + 1) / 4
+    assert found.variances()[0].tolist() == ([spherical] * 2 if kind == "spherical" else [0.25, 1])
+    assert found.degenerate.tolist() == [False, True]
+
+
+def test_partial_fit_drops_what_described_the_fit(tmp_path):
+    X, _, _ = simulated(300, 2, 2, seed=4)
+    model = GaussianHMM(2, n_init=1, random_state=0).fit(X[:200]).partial_fit(X[200:])
+    for name in ("log_likelihood_", "log_likelihoods_", "history_", "steps_", "n_iter_"):
+        assert not hasattr(model, name)
+    with pytest.raises(AttributeError, match="certificate_ describes the end of fit"):
+        _ = model.certificate_
+    assert model.stop_reason_ == "partial_fit"
+    labelwood.save(model, tmp_path / "model")
+    assert labelwood.load(tmp_path / "model").means_.tobytes() == model.means_.tobytes()
+    assert model.fit(X).certificate_.n_starts == 1
+
+
+def test_a_small_batch_moves_what_a_long_fit_learnt_by_its_share_of_the_rows():
+    X, _, _ = simulated(4_000, 2, 2, seed=4)
+    model = GaussianHMM(2, n_init=1, random_state=0).fit(X[:3_960])
+    before = model.online_
+    model.partial_fit(X[3_960:])
+    weight = (40 / 4_000) ** 0.6
+    pairs = (1 - weight) * before["pairs"].sum() + weight * 39 / 40
+    assert model.online_["pairs"].sum() == pytest.approx(pairs)
+    assert model.online_["n_rows"] == 4_000
+
+
+@pytest.mark.parametrize(("name", "value"), [("n_states", 3), ("covariance", "tied")])
+def test_partial_fit_refuses_another_model_than_was_fitted(name, value):
+    X, _, _ = simulated(200, 2, 2)
+    model = GaussianHMM(2, n_init=1, random_state=0).fit(X)
+    model.set_params(**{name: value})
+    with pytest.raises(ParameterError, match=f"{name}={value!r}, .* fitted with"):
+        model.partial_fit(X)
+
+
 def test_partial_fit_follows_a_stream_of_batches():
     X, _, _ = simulated(6_000, 2, 2, seed=4)
     model = GaussianHMM(2, random_state=0)
@@ -249,7 +313,7 @@ def test_partial_fit_follows_a_stream_of_batches():
     order = np.argsort(model.means_[:, 0]), np.argsort(whole.means_[:, 0])
     np.testing.assert_allclose(model.means_[order[0]], whole.means_[order[1]], atol=0.1)
     assert model.log_likelihood(X) > whole.log_likelihood_ - 15
-    assert model.online_["n_batches"] == 12
+    assert model.online_["n_rows"] == 6_000
 
 
 def test_the_step_sizes_of_partial_fit_are_those_stated():
@@ -307,7 +371,7 @@ def test_it_is_the_same_for_every_number_of_threads():
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_saved_model_is_the_same(kind, tmp_path):
     X, _, _ = simulated(300, 2, 2)
-    model = GaussianHMM(2, covariance=kind, random_state=0).fit(X).partial_fit(X)
+    model = GaussianHMM(2, covariance=kind, random_state=0).fit(X)
     labelwood.save(model, tmp_path / "model")
     loaded = labelwood.load(tmp_path / "model")
     assert loaded.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
@@ -339,7 +403,11 @@ def test_a_saved_model_is_the_same(kind, tmp_path):
         (np.arange(9.0).reshape(-1, 1), [9, 0], "sequence 1 has length 0"),
         (np.arange(9.0).reshape(-1, 1), [], "lengths must be a list of whole numbers"),
         (np.arange(9.0).reshape(-1, 1), [4.5, 4.5], "lengths must be a list of whole numbers"),
+        (np.arange(9.0).reshape(-1, 1), [[4], [4, 1]], "lengths must be a list of whole numbers"),
         (np.array([[1.0], [np.inf], [2.0]]), None, "infinity"),
+        (1e200 * np.arange(9.0)[:, None], None, "column 0 of X spans 8e.200.* rescale"),
+        (1e-200 * np.arange(9.0)[:, None], None, "column 0 of X spans 8e-200.* rescale"),
+        (np.array([[1.0], [np.nan], [np.nan]]), None, "X has 1 samples, fewer than n_states=2"),
         (np.empty((0, 2)), None, "minimum of 1 is required"),
     ],
 )
@@ -361,6 +429,9 @@ def test_data_that_cannot_be_used_are_refused_with_the_reason(X, lengths, messag
         ({"start_init": [0.7, 0.7]}, "the start probabilities must sum to 1"),
         ({"means_init": [[1.0]]}, r"means must be finite numbers of shape \(2, 1\)"),
         ({"covariances_init": [[1.0], [0.0]]}, "must be positive definite"),
+        ({"transition_init": [[1.0], [0.5, 0.5]]}, "transition probabilities must be numbers"),
+        ({"start_init": ["a", "b"]}, "start probabilities must be numbers"),
+        ({"means_init": [[1.0], [2.0, 3.0]]}, "means must be finite numbers"),
     ],
 )
 def test_parameters_that_make_no_model_are_refused(parameters, message):
@@ -386,10 +457,24 @@ def test_a_stationary_start_survives_a_chain_that_falls_apart():
     assert sorted(model.means_.ravel().round().tolist()) == [0.0, 100.0]
 
 
-def test_sampling_needs_a_positive_length():
-    model = GaussianHMM(2, random_state=0).fit(simulated(100)[0])
-    with pytest.raises(DataError, match=r"n_samples must be ≥ 1\. Got 0"):
-        model.sample(0)
+@pytest.mark.parametrize("n", [0, 2.5, [3, 1.5], [], "ab", [[1], [2, 3]], None])
+def test_sampling_needs_positive_lengths(n):
+    model = GaussianHMM(2, n_init=1, random_state=0).fit(simulated(100)[0])
+    with pytest.raises(DataError, match=r"n_samples must be whole numbers ≥ 1\. Got"):
+        model.sample(n)
+
+
+def test_more_threads_or_states_than_memory_are_refused_before_they_start(monkeypatch):
+    from labelwood.core import memory
+
+    X, _, _ = simulated(2_000, 2, 2)
+    monkeypatch.setattr(memory, "available_memory", lambda: 3 * 16 * 2_000 * 2)
+    monkeypatch.setattr("joblib.effective_n_jobs", lambda n_jobs=1: 4 if n_jobs == -1 else 1)
+    with pytest.raises(MemoryError, match="2,000 rows in 4 threads"):
+        GaussianHMM(2, n_init=4, n_jobs=-1).fit(X)
+    quick_fit(GaussianHMM(2, n_init=2, random_state=0), X)
+    with pytest.raises(MemoryError, match="spectral start with 90 symbols"):
+        GaussianHMM(30, init="spectral", random_state=0).fit(X)
 
 
 @pytest.mark.shared

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from labelwood.sequences.gaussian_hmm.spectral import spectral_start, triple_moments
 
@@ -22,10 +23,13 @@ def test_a_spectral_start_needs_as_many_moments_as_states():
     assert spectral_start(symbols, np.array([0, 50]), 2, np.random.default_rng(0)) is None
 
 
-def test_triples_stay_inside_their_sequence():
-    symbols, offsets = np.array([0, 1, 1, 0, 1, 0, 0]), np.array([0, 3, 7])
-    P312 = triple_moments(symbols, offsets, 2)[1]
-    expected = np.zeros((2, 2, 2))
+@pytest.mark.parametrize("m", [2, 3])  # fewer and more possible triples than rows: counted, sorted
+def test_triples_stay_inside_their_sequence(m):
+    symbols, offsets = np.array([0, 1, 1, 0, 1, 0, 0] * 2), np.array([0, 3, 7, 10, 14])
+    found = triple_moments(symbols, offsets, m)
+    expected = np.zeros((m, m, m))
     for first, second, third in ((0, 1, 1), (0, 1, 0), (1, 0, 0)):
         expected[third, first, second] += 1 / 3
-    np.testing.assert_allclose(P312, expected)
+    for second in range(m):
+        np.testing.assert_allclose(found.contracted(np.eye(m)[second]), expected[:, :, second])
+    np.testing.assert_allclose(found.first_by_second(), expected.sum(axis=0))

@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import labelwood
 from labelwood import TwoStateGaussianHMM
-from labelwood.errors import DataError, ParameterError
+from labelwood.errors import DataError, LabelwoodWarning, ParameterError
 from labelwood.sequences.engine import check_sequences
 from labelwood.sequences.two_state_hmm import SymmetricChain, baum_welch
 from labelwood.sequences.two_state_hmm.estimator import theory_factor
@@ -161,6 +161,15 @@ def test_samples_have_the_models_moments():
     np.testing.assert_allclose((sign[:, None] * X).mean(axis=0), model.mean_, atol=0.03)
     assert (states[1:] == states[:-1]).mean() == pytest.approx(model.zeta_, abs=0.01)
     assert model.n_parameters_ == 4
+
+
+def test_data_without_noise_are_fitted_with_a_warning():
+    z = np.where(np.random.default_rng(0).random(200) < 0.2, -1.0, 1.0).cumprod()
+    with pytest.warns(LabelwoodWarning, match="floor holds up sigma_"):
+        model = TwoStateGaussianHMM(random_state=0).fit(z[:, None] * [3.0, -1.0])
+    np.testing.assert_allclose(model.mean_, [3.0, -1.0])
+    assert model.sigma_ == pytest.approx(math.sqrt(1e-6 * 5))
+    assert (np.abs(model.predict(z[:, None] * [3.0, -1.0]).sum()) == abs(z.sum())).all()
 
 
 def test_the_limit_of_iterations_is_reported():

@@ -11,6 +11,7 @@ from labelwood.errors import DataError
 from labelwood.sequences.discrete_hmm.emissions import Categorical, Poisson
 from labelwood.sequences.discrete_hmm.starts import random_blocks, random_chain
 from labelwood.sequences.engine import Chain, MarkovModel, Sequences
+from labelwood.sequences.engine.sequences import check_n_observed
 
 _RATE_FLOOR = 1e-8  # of the mean count of a feature, below which no rate falls
 _LARGEST_SYMBOL = 2**31 - 1
@@ -48,8 +49,7 @@ class _DiscreteHMM(MarkovModel):
 
     def _check_data(self, data: Sequences) -> None:
         self._check_values(data, reset=True)
-        if data.n_steps < self.n_states:
-            raise DataError(f"{data.n_steps} rows cannot have {self.n_states} states")
+        check_n_observed(data, self.n_states)
 
     def _starts(self, data: Sequences) -> list[tuple[Chain, Any]]:
         blank = self._blank(data)

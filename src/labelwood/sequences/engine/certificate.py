@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy import stats
 from scipy.optimize import linear_sum_assignment
 
 from labelwood.core.types import DoubleArray
+from labelwood.errors import DataError
 from labelwood.sequences.engine.chain import Chain
 from labelwood.sequences.engine.em import Run
 
@@ -32,7 +34,7 @@ class Certificate:
     n_starts, n_agree : int
         Starts, and how many of them ended at the point of the largest likelihood.
     spread : float
-        Largest distance between these ends.
+        Largest distance between two of these ends.
     contraction, contraction_low, contraction_high : float or None
         Factor by which errors shrink in one iteration, measured on the linear part of the trace
         (by the lengths of the steps), with the 95 % interval of the fitted line.
@@ -79,13 +81,15 @@ class Certificate:
     @classmethod
     def from_json(cls, text: str) -> "Certificate":
         """The way back from `to_json`."""
-        values = json.loads(text)
-        return cls(**{field.name: values[field.name] for field in fields(cls)})
+        try:
+            values = json.loads(text)
+            return cls(**{field.name: values[field.name] for field in fields(cls)})
+        except (ValueError, KeyError, TypeError) as error:
+            raise DataError(f"not a certificate: {error!r}") from None
 
     def __str__(self) -> str:
         parts = [
-            f"{self.n_agree} of {self.n_starts} starts end within "
-            f"{max(self.spread, 1e-16):.0e} of each other",
+            self._agreement_in_words(),
             self._contraction_in_words(),
             f"statistical precision about {self.statistical_precision:.2g} standard deviations",
             "the likelihood never fell",
@@ -96,6 +100,14 @@ class Certificate:
         if self.theory_factor is not None:
             parts.append(self._theory_in_words())
         return "; ".join(parts) + "."
+
+    def _agreement_in_words(self) -> str:
+        if self.n_starts == 1:
+            return "a single start, so nothing tells whether others end elsewhere"
+        if self.n_agree == 1:
+            return f"none of the other {self.n_starts - 1} starts ends at the best end"
+        spread = max(self.spread, 1e-16)
+        return f"{self.n_agree} of {self.n_starts} starts end within {spread:.0e} of each other"
 
     def _contraction_in_words(self) -> str:
         if self.contraction is None:
@@ -205,8 +217,8 @@ def certify(
     extra: Mapping[str, float | None] | None = None,
 ) -> Certificate:
     """The certificate of the best run among restarts."""
-    distances = [distance(run, best) for run in runs]
-    agreeing = [value for value in distances if value <= agreement]
+    agreeing = [run for run in runs if distance(run, best) <= agreement]
+    gaps = [distance(one, other) for one, other in combinations(agreeing, 2)]
     found = contraction(best.steps)
     factor, low, high = (None, None, None) if found is None else found
     gains = np.diff(best.history)
@@ -214,7 +226,7 @@ def certify(
     return Certificate(
         n_starts=len(runs),
         n_agree=len(agreeing),
-        spread=max(agreeing, default=0.0),
+        spread=max(gaps, default=0.0),
         contraction=factor,
         contraction_low=low,
         contraction_high=high,

@@ -62,7 +62,9 @@ class Chain:
 
 def checked_chain(start: object, transition: object, n_states: int) -> Chain:
     """A chain of given probabilities, or an error that names the row that is wrong."""
-    A = np.array(transition, dtype=np.float64)
+    A = as_numbers(transition)
+    if A is None:
+        raise ParameterError(f"transition probabilities must be numbers. Got {transition!r}.")
     if A.shape != (n_states, n_states):
         raise ParameterError(
             f"transition probabilities must have the shape {(n_states, n_states)}. "
@@ -72,13 +74,29 @@ def checked_chain(start: object, transition: object, n_states: int) -> Chain:
         _check_distribution(row, f"row {i} of the transition probabilities")
     if start is None:
         return Chain(stationary_distribution(A), A)
-    pi = np.array(start, dtype=np.float64)
+    pi = as_numbers(start)
+    if pi is None:
+        raise ParameterError(f"start probabilities must be numbers. Got {start!r} instead.")
     if pi.shape != (n_states,):
         raise ParameterError(
             f"start probabilities must have the shape {(n_states,)}. Got {pi.shape} instead."
         )
     _check_distribution(pi, "the start probabilities")
     return Chain(pi, A)
+
+
+def as_numbers(values: object) -> DoubleArray | None:
+    """A new array of doubles; None when the values are no numbers, or rows of different lengths.
+
+    Examples
+    --------
+    >>> as_numbers([[1.0], [0.5, 0.5]]) is None
+    True
+    """
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
 
 
 def _check_distribution(values: DoubleArray, what: str) -> None:

@@ -10,7 +10,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from labelwood.core.caller import user_stacklevel
-from labelwood.core.contract import FittedAttributes, FittedEstimator
+from labelwood.core.contract import (
+    FittedAttributes,
+    FittedEstimator,
+    check_fitted_attributes,
+)
 from labelwood.core.params import (
     N_JOBS,
     RANDOM_STATE,
@@ -37,19 +41,24 @@ from labelwood.sequences.engine.recursions import (
     sample_states,
     smooth,
 )
-from labelwood.sequences.engine.sequences import Sequences, check_sequences
+from labelwood.sequences.engine.sequences import Sequences, check_sequences, whole_numbers
+
+# What describes the end of a fit, and no longer holds after partial_fit.
+_END_OF_FIT: FittedAttributes = {
+    "history_": (np.float64, (None,)),
+    "steps_": (np.float64, (None,)),
+    "log_likelihood_": float,
+    "log_likelihoods_": (np.float64, (None,)),
+    "n_iter_": int,
+    "certificate_json_": str,
+}
+ONLINE = "partial_fit"  # the stop reason after a batch
 
 
 class SequenceModel(FittedEstimator):
     """Base of the hidden Markov models: a subclass gives starts, runs, chain and emissions."""
 
-    _fitted: ClassVar[FittedAttributes] = {
-        "history_": (np.float64, (None,)),
-        "steps_": (np.float64, (None,)),
-        "stop_reason_": str,
-        "arithmetic_": str,
-        "certificate_json_": str,
-    }
+    _fitted: ClassVar[FittedAttributes] = {"stop_reason_": str, "arithmetic_": str}
 
     n_init: int
     max_iter: int
@@ -141,7 +150,7 @@ class SequenceModel(FittedEstimator):
             )
 
     def _certify(self, data: Sequences, runs: list[Run[Any]], best: Run[Any]) -> Certificate:
-        precision = float(np.sqrt(data.n_features / data.n_steps))
+        precision = float(np.sqrt(data.n_features / data.n_observed))
         return certify(runs, best, matched_distance, precision, agreement=SAME_END * precision)
 
     def _seeds(self) -> list[np.random.SeedSequence]:
@@ -157,7 +166,19 @@ class SequenceModel(FittedEstimator):
     def certificate_(self) -> Certificate:
         """What the fit certifies."""
         check_is_fitted(self)
+        if not hasattr(self, "certificate_json_"):
+            raise AttributeError(
+                "certificate_ describes the end of fit, and partial_fit has moved the parameters "
+                "since"
+            )
         return Certificate.from_json(self.certificate_json_)
+
+    def _forget_fit(self) -> None:
+        """Drop what described the end of fit, when a batch moves the parameters."""
+        for name in _END_OF_FIT:
+            if hasattr(self, name):
+                delattr(self, name)
+        self.stop_reason_ = ONLINE
 
     def predict(self, X: object, *, lengths: object = None) -> PointerArray:
         """The most probable sequence of states (Viterbi)."""
@@ -201,25 +222,26 @@ class SequenceModel(FittedEstimator):
     def bic(self, X: object, *, lengths: object = None) -> float:
         """Bayesian information criterion, by the number of rows that hold a value."""
         data, fill = self._densities(X, lengths)
-        n = data.n_steps if data.observed is None else int(data.observed.any(axis=0).sum())
         log_likelihood = filter_states(fill, data.offsets, self._chain()).log_likelihood
-        return float(np.log(n) * self.n_parameters_ - 2 * log_likelihood)
+        return float(np.log(data.n_observed) * self.n_parameters_ - 2 * log_likelihood)
 
     def sample(
         self, n_samples: int | Sequence[int] = 1, *, random_state: Any = None
     ) -> tuple[DoubleArray, PointerArray]:
         """Draw a sequence (or one of each given length): observations and states."""
         check_is_fitted(self)
-        lengths = [n_samples] if isinstance(n_samples, (int, np.integer)) else list(n_samples)
-        if not lengths or any(int(length) < 1 for length in lengths):
-            raise DataError(f"n_samples must be ≥ 1. Got {n_samples!r} instead.")
+        lengths = whole_numbers(n_samples if isinstance(n_samples, Sequence) else [n_samples])
+        if lengths is None or (lengths < 1).any():
+            raise DataError(f"n_samples must be whole numbers ≥ 1. Got {n_samples!r} instead.")
         rng = np.random.default_rng(seed_sequence(random_state))
-        states = sample_states(self._chain(), [int(length) for length in lengths], rng)
+        states = sample_states(self._chain(), lengths.tolist(), rng)
         return self._draw(states, rng), states
 
     def _check_fitted(self) -> None:
         super()._check_fitted()
-        Certificate.from_json(self.certificate_json_)
+        if self.stop_reason_ != ONLINE:
+            check_fitted_attributes(self, _END_OF_FIT, {})
+            Certificate.from_json(self.certificate_json_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

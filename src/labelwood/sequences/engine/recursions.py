@@ -86,11 +86,7 @@ def _run(
     for k in redo.tolist():
         rows = slice(int(offsets[k]), int(offsets[k + 1]))
         log_likelihoods[k] = _in_log_space(b[rows], chain, gamma[rows], pairs, backward=backward)
-        if not np.isfinite(log_likelihoods[k]):
-            raise DataError(
-                f"sequence {k} has probability zero under the model: a transition that it needs "
-                "has probability 0, or its values lie beyond the range of doubles"
-            )
+        _check_possible(k, float(log_likelihoods[k]))
         starts += gamma[rows.start]
     return Posteriors(gamma, starts, pairs, log_likelihoods, int(redo.size))
 
@@ -112,11 +108,21 @@ def most_probable_path(
     log_density, path = np.empty((n, chain.n_states)), np.empty(n, dtype=np.int64)
     fill(log_density)
     total = 0.0
-    for rows in split_rows(offsets):
-        total += _log_kernels.viterbi(
+    for k, rows in enumerate(split_rows(offsets)):
+        log_probability = _log_kernels.viterbi(
             log_density[rows], chain.log_start(), chain.log_transition(), path[rows]
         )
+        _check_possible(k, log_probability)
+        total += log_probability
     return path, total
+
+
+def _check_possible(k: int, log_probability: float) -> None:
+    if not np.isfinite(log_probability):
+        raise DataError(
+            f"sequence {k} has probability zero under the model: a transition or a symbol that it "
+            "needs has probability 0, or its values lie beyond the range of doubles"
+        )
 
 
 def sample_states(chain: Chain, lengths: list[int], rng: np.random.Generator) -> PointerArray:

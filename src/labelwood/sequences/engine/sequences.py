@@ -12,6 +12,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from labelwood.core.types import AnyArray, DoubleArray, PointerArray
 from labelwood.errors import DataError
 
+# Numbers whose squares, and whose sums of squares over any number of rows, are ordinary doubles.
+_LEAST_SPAN, _LARGEST = 1e-140, 1e140
+
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
@@ -53,6 +56,11 @@ class Sequences:
     def n_sequences(self) -> int:
         """Number of sequences."""
         return self.offsets.size - 1
+
+    @cached_property
+    def n_observed(self) -> int:
+        """Number of steps that hold a value."""
+        return self.n_steps if self.observed is None else int(self.observed.any(axis=0).sum())
 
     @cached_property
     def counts(self) -> DoubleArray:
@@ -119,27 +127,41 @@ def check_sequences(
     return Sequences(values, ~missing, offsets)
 
 
-def check_learnable(data: Sequences, n_states: int) -> None:
-    """Refuse data from which no state can be learnt."""
-    if data.n_steps < n_states:
+def check_n_observed(data: Sequences, n_states: int) -> None:
+    """Refuse fewer rows with a value than states."""
+    if data.n_observed < n_states:
         raise DataError(
-            f"X has {data.n_steps} samples, fewer than n_states={n_states}: "
+            f"X has {data.n_observed} samples, fewer than n_states={n_states}: "
             "lower n_states or give more samples"
         )
-    constant = np.flatnonzero(data.variances <= 1e-24 * data.means**2)
-    if constant.size:
-        column = int(constant[0])
-        raise DataError(
-            f"column {column} of X is constant ({data.means[column]:g}), so no density fits it: "
-            "drop the column"
-        )
+
+
+def check_learnable(data: Sequences, n_states: int) -> None:
+    """Refuse measurements from which no state can be learnt."""
+    check_n_observed(data, n_states)
+    for column, values in enumerate(data.values):
+        seen = values if data.observed is None else values[data.observed[column]]
+        low, high = float(seen.min()), float(seen.max())
+        with np.errstate(over="ignore"):
+            span = high - low
+        largest = max(abs(low), abs(high))
+        if span > 0 and not (span > _LEAST_SPAN and largest < _LARGEST):
+            raise DataError(
+                f"column {column} of X spans {span:.3g} with values up to {largest:.3g}, and the "
+                "squares of such numbers leave the range of doubles: rescale it"
+            )
+        if span == 0 or data.variances[column] <= 1e-24 * data.means[column] ** 2:
+            raise DataError(
+                f"column {column} of X is constant ({data.means[column]:g}), so no density fits "
+                "it: drop the column"
+            )
 
 
 def _offsets(lengths: object, n_rows: int) -> PointerArray:
     if lengths is None:
         return np.array([0, n_rows], dtype=np.int64)
-    values = np.asarray(lengths)
-    if values.ndim != 1 or values.size == 0 or values.dtype.kind not in "iu":
+    values = whole_numbers(lengths)
+    if values is None:
         raise DataError(f"lengths must be a list of whole numbers. Got {lengths!r} instead.")
     if (values < 1).any():
         k = int(np.flatnonzero(values < 1)[0])
@@ -147,6 +169,23 @@ def _offsets(lengths: object, n_rows: int) -> PointerArray:
     if int(values.sum()) != n_rows:
         raise DataError(f"lengths sum to {int(values.sum())} and X has {n_rows} rows")
     return np.concatenate([[0], np.cumsum(values)]).astype(np.int64)
+
+
+def whole_numbers(values: object) -> PointerArray | None:
+    """A list of whole numbers as an array; None when it is none, or empty.
+
+    Examples
+    --------
+    >>> whole_numbers([2, 3]), whole_numbers([2.5]), whole_numbers([[1], [2, 3]])
+    (array([2, 3]), None, None)
+    """
+    try:
+        array = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        return None
+    if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iu":
+        return None
+    return array.astype(np.int64)
 
 
 def split_rows(offsets: PointerArray) -> Sequence[slice]:

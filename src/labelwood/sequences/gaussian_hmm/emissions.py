@@ -161,37 +161,46 @@ class Gaussian:
         the constraint, so the likelihood cannot fall.
         """
         moments = statistics
-        empty: AnyArray = np.any(moments.counts < _NO_WEIGHT, axis=1)
+        empty: AnyArray = moments.counts < _NO_WEIGHT  # features that the state has no data of
         counts = np.maximum(moments.counts, _NO_WEIGHT)
-        shift = np.where(empty[:, None], 0, moments.first / counts)
-        means = moments.origin + shift
-        degenerate = empty.copy()
+        shift = np.where(empty, 0, moments.first / counts)
         if moments.second.ndim == 2:
             scatter = np.maximum(moments.second - moments.first * shift, 0)
         else:
             scatter = moments.second - moments.first[:, :, None] * shift[:, None, :]
+        nothing: AnyArray = np.all(empty, axis=1)
         if self.kind == "spherical":
-            found = scatter.sum(axis=1) / counts.sum(axis=1)
-            covariances = np.maximum(found, self.floor.mean())
-            degenerate |= found < self.floor.mean()
+            weights = np.where(empty, 0, moments.counts).sum(axis=1)
+            found = np.where(empty, 0, scatter).sum(axis=1) / np.maximum(weights, _NO_WEIGHT)
+            found = np.where(nothing, self.covariances, found)
         elif self.kind == "diagonal":
-            found = scatter / counts
-            covariances = np.maximum(found, self.floor)
-            degenerate |= (found < self.floor).any(axis=1)
+            found = np.where(empty, self.covariances, scatter / counts)
         elif self.kind == "tied":
-            covariances, held = raised(scatter.sum(axis=0) / counts[:, 0].sum(), self.floor)
-            degenerate |= held
+            found = scatter.sum(axis=0) / counts[:, 0].sum()
         else:
-            pairs = [
-                raised(matrix / count, self.floor)
-                for matrix, count in zip(scatter, counts[:, 0], strict=True)
-            ]
-            covariances = np.array([matrix for matrix, _ in pairs])
-            degenerate |= np.array([held for _, held in pairs])
-        if self.kind != "tied":  # a state without data keeps what it has
-            keep = empty.reshape((-1,) + (1,) * (covariances.ndim - 1))
-            covariances = np.where(keep, self.covariances, covariances)
-        return replace(self, means=means, covariances=covariances, degenerate=degenerate)
+            found = np.where(
+                nothing[:, None, None], self.covariances, scatter / counts[:, :1, None]
+            )
+        moved = replace(self, means=moments.origin + shift, covariances=found).above_floor()
+        return replace(moved, degenerate=moved.degenerate | empty.any(axis=1))
+
+    def above_floor(self) -> Self:
+        """The same with covariances raised to the floor, and the states where that was needed."""
+        if self.kind in ("spherical", "diagonal"):
+            floor = self.floor.mean() if self.kind == "spherical" else self.floor
+            low: AnyArray = np.less(self.covariances, floor).reshape(self.n_states, -1)
+            degenerate: AnyArray = np.any(low, axis=1)
+            covariances = np.maximum(self.covariances, floor)
+            return replace(self, covariances=covariances, degenerate=degenerate)
+        if self.kind == "tied":
+            matrix, held = raised(self.covariances, self.floor)
+            return replace(self, covariances=matrix, degenerate=np.full(self.n_states, held))
+        pairs = [raised(matrix, self.floor) for matrix in self.covariances]
+        return replace(
+            self,
+            covariances=np.array([matrix for matrix, _ in pairs]),
+            degenerate=np.array([held for _, held in pairs]),
+        )
 
     def distance(self, other: Self) -> float:
         """Largest difference of a mean or of a standard deviation, in standard deviations."""

@@ -9,11 +9,16 @@ from labelwood.core.caller import user_stacklevel
 from labelwood.core.contract import FittedAttributes
 from labelwood.core.params import Constraints, Instance, OneOf, Real, check_parameters
 from labelwood.core.types import DoubleArray, PointerArray
-from labelwood.errors import LabelwoodWarning
+from labelwood.errors import LabelwoodWarning, ParameterError
 from labelwood.sequences.engine import Chain, MarkovModel, Sequences, check_sequences
+from labelwood.sequences.engine.model import arithmetic_in_words
 from labelwood.sequences.engine.sequences import check_learnable
-from labelwood.sequences.gaussian_hmm.emissions import Gaussian, Moments
-from labelwood.sequences.gaussian_hmm.online import OnlineStatistics, update
+from labelwood.sequences.gaussian_hmm.emissions import Gaussian
+from labelwood.sequences.gaussian_hmm.online import (
+    OnlineStatistics,
+    batch_statistics,
+    maximized,
+)
 from labelwood.sequences.gaussian_hmm.starts import checked_parameters, start_of
 
 _GIVEN = (Instance("ndarray", "list", "tuple"), None)
@@ -47,7 +52,7 @@ class GaussianHMM(MarkovModel):
     covariance_floor : float
         Least variance in any direction, as a share of the variance of the data.
     start_init, transition_init, means_init, covariances_init : array-like or None
-        Given values in place of those of `init`.
+        Given values in place of those of `init`; covariances below the floor are raised to it.
     random_state : int, SeedSequence, Generator or None
         Seed of the starts.
     n_jobs : int or None
@@ -71,7 +76,7 @@ class GaussianHMM(MarkovModel):
     log_likelihoods_ : array of shape (n_init,)
         Where each start ended.
     degenerate_states_ : array
-        States that the covariance floor holds up, or without data.
+        States that the covariance floor holds up, or without data of a feature.
     arithmetic_ : str
         "scaled", or how many sequences needed log space.
     certificate_ : Certificate
@@ -105,6 +110,7 @@ class GaussianHMM(MarkovModel):
         **MarkovModel._fitted,
         "means_": (np.float64, ("states", "features")),
         "floor_": (np.float64, ("features",)),
+        "online_": dict,
     }
 
     means_: DoubleArray
@@ -159,48 +165,58 @@ class GaussianHMM(MarkovModel):
 
     def _fit_sequences(self, data: Sequences) -> None:
         super()._fit_sequences(data)
-        if hasattr(self, "online_"):
-            del self.online_
+        # What partial_fit blends its batches into.
+        self.online_ = batch_statistics(data, self._chain(), self._emissions())[0].to_dict()
         if self.degenerate_states_.size:
             warnings.warn(
-                f"States {self.degenerate_states_.tolist()} have collapsed onto few samples: the "
-                "covariance floor holds them up. Lower n_states, or raise covariance_floor.",
+                f"States {self.degenerate_states_.tolist()} have collapsed onto few samples, or "
+                "have none of a feature: the covariance floor holds them up. Lower n_states, or "
+                "raise covariance_floor.",
                 LabelwoodWarning,
                 stacklevel=user_stacklevel(),
             )
 
     def partial_fit(self, X: object, y: object = None, *, lengths: object = None) -> Self:
-        """One step of EM on a batch of sequences, blended into what earlier batches taught.
+        """One step of EM on a batch of sequences, blended into what was learnt before.
 
-        Batch number t (from 1) has the weight t^−0.6, so that early batches are forgotten and
-        the estimate still settles (Cappé & Moulines 2009). The first call fits its batch with
-        `fit`; later ones after a `fit` start from its parameters.
+        A batch has the weight (its rows / all rows so far, its own among them)^0.6, which is
+        t^−0.6 for the t-th of equal batches: early ones are forgotten and the estimate still
+        settles (Cappé & Moulines 2009). The first call on an unfitted model is `fit`; what `fit`
+        learnt counts by its rows. Afterwards `log_likelihood_`, `log_likelihoods_`, `history_`,
+        `steps_`, `n_iter_` and `certificate_`, which describe the end of a fit, are gone.
         """
         check_parameters(self, self._constraints)
-        fresh = not hasattr(self, "means_")
-        data = check_sequences(self, X, lengths, reset=fresh)
-        if fresh:
-            self._fit_sequences(data)
-        before = None
-        if hasattr(self, "online_"):
-            parts = dict(self.online_)
-            before = OnlineStatistics(
-                parts["n_batches"], parts["starts"], parts["pairs"], Moments(**parts["moments"])
-            )
-        after, chain, emissions = update(
-            data, self._chain(), self._emissions(), before, stationary=self.start == "stationary"
+        if not hasattr(self, "means_"):
+            return self.fit(X, y, lengths=lengths)
+        self._check_same_model()
+        data = check_sequences(self, X, lengths)
+        batch, n_log_space = batch_statistics(data, self._chain(), self._emissions())
+        after = batch
+        if hasattr(self, "online_"):  # parameters that were set by hand rest on no rows
+            after = OnlineStatistics.from_dict(self.online_).blended(batch, self.means_)
+        chain, emissions = maximized(
+            after, self._chain(), self._emissions(), stationary=self.start == "stationary"
         )
         self._set_parameters(chain, emissions)
-        self.online_ = {
-            "n_batches": after.n_batches,
-            "starts": after.starts,
-            "pairs": after.pairs,
-            "moments": dict(vars(after.moments)),
-        }
+        self.online_ = after.to_dict()
+        self.arithmetic_ = arithmetic_in_words(n_log_space, data.n_sequences)
+        self._forget_fit()
         return self
 
+    def _check_same_model(self) -> None:
+        """Refuse to update a model whose parameters say another shape than was fitted."""
+        kind = getattr(self, "online_", {}).get("covariance", self.covariance)
+        fitted = {"n_states": self.start_.size, "covariance": kind}
+        for name, before in fitted.items():
+            now = getattr(self, name)
+            if now != before:
+                raise ParameterError(
+                    f"{name}={now!r}, but the model was fitted with {name}={before!r}: partial_fit "
+                    "cannot change that, fit can."
+                )
+
     def _emissions(self) -> Gaussian:
-        degenerate = np.zeros(self.n_states, dtype=bool)
+        degenerate = np.zeros(self.start_.size, dtype=bool)
         return Gaussian(self.covariance, self.means_, self.covariances_, self.floor_, degenerate)
 
     @property

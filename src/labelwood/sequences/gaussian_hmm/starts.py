@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 from labelwood.core.types import DoubleArray, PointerArray
 from labelwood.errors import ParameterError
 from labelwood.sequences.engine import Chain, Sequences
-from labelwood.sequences.engine.chain import checked_chain
+from labelwood.sequences.engine.chain import as_numbers, checked_chain
 from labelwood.sequences.gaussian_hmm.emissions import Gaussian
 from labelwood.sequences.gaussian_hmm.spectral import spectral_start
 
@@ -43,7 +43,8 @@ def start_of(
     chain, mu, sigma = checked_parameters(model, pi, A, mu, sigma)
     if model.start == "stationary":
         chain = Chain(chain.stationary(), chain.transition)
-    return chain, replace(emissions, means=mu, covariances=sigma)
+    # EM is a maximisation above the floor: from a start below it the likelihood could fall.
+    return chain, replace(emissions, means=mu, covariances=sigma).above_floor()
 
 
 def start_kind(init: str, index: int) -> str:
@@ -157,9 +158,8 @@ def checked_parameters(
 
 
 def _checked_array(name: str, values: object, shape: tuple[int, ...]) -> DoubleArray:
-    array = np.array(values, dtype=np.float64)
-    if array.shape != shape or not np.isfinite(array).all():
-        raise ParameterError(
-            f"{name} must be finite numbers of shape {shape}. Got shape {array.shape} instead."
-        )
+    array = as_numbers(values)
+    if array is None or array.shape != shape or not np.isfinite(array).all():
+        got = repr(values) if array is None else f"shape {array.shape}"
+        raise ParameterError(f"{name} must be finite numbers of shape {shape}. Got {got} instead.")
     return array

@@ -1,14 +1,16 @@
 """TwoStateGaussianHMM: the symmetric model of Yang 2018, chapter 2, with its certificate."""
 
 import math
+import warnings
 from typing import Any, ClassVar
 
 import numpy as np
 
+from labelwood.core.caller import user_stacklevel
 from labelwood.core.contract import FittedAttributes
 from labelwood.core.params import N_JOBS, RANDOM_STATE, Constraints, Integer, Real
 from labelwood.core.types import DoubleArray, PointerArray
-from labelwood.errors import DataError
+from labelwood.errors import DataError, LabelwoodWarning
 from labelwood.sequences.engine import Certificate, Run, SequenceModel, Sequences, certify
 from labelwood.sequences.engine.sequences import check_learnable
 from labelwood.sequences.two_state_hmm.model import (
@@ -139,6 +141,14 @@ class TwoStateGaussianHMM(SequenceModel):
         self.mean_ = mean if mean[np.argmax(np.abs(mean))] >= 0 else -mean
         self.zeta_, self.sigma_ = chain.zeta, math.sqrt(emissions.variance)
 
+        if emissions.held_up:
+            warnings.warn(
+                "The data hold no noise beside the two states: a floor holds up sigma_ at "
+                f"{self.sigma_:.3g}. Give sigma if you know it.",
+                LabelwoodWarning,
+                stacklevel=user_stacklevel(),
+            )
+
     def _last_gain(self) -> str:
         return f"a step of {self.steps_[-1]:.3g}"
 
@@ -150,7 +160,7 @@ class TwoStateGaussianHMM(SequenceModel):
             "radius": RADIUS * float(np.linalg.norm(mean)),
             "theory_factor": theory_factor(snr, self.b),
         }
-        precision = math.sqrt(data.n_features / data.n_steps)
+        precision = math.sqrt(data.n_features / data.n_observed)
         return certify(runs, best, distance, precision, extra=extra)
 
     @property

@@ -101,6 +101,11 @@ class Symmetric:
         variance = float(about.second.sum() / about.counts.sum())
         return replace(self, mean=mean, variance=max(variance, self.least))
 
+    @property
+    def held_up(self) -> bool:
+        """Whether an estimated σ² would fall below what it is kept above."""
+        return not self.known and self.variance <= self.least
+
     def distance(self, other: Self) -> float:
         """‖μ − μ'‖, a part of the norm (2.19)."""
         return float(np.linalg.norm(self.mean - other.mean))
@@ -122,11 +127,12 @@ def start_of(
     """A start; `sigma` is known, or `variance` is what its estimate starts from."""
     square = float((data.values**2).sum() / data.counts.sum())
     start = square / 2 if variance is None else variance
+    least = _LEAST_SHARE * square
     emissions = Symmetric(
         np.asarray(mean, dtype=np.float64),
-        start if sigma is None else sigma**2,
+        max(start, least) if sigma is None else sigma**2,
         sigma is not None,
-        _LEAST_SHARE * square,
+        least,
     )
     return SymmetricChain.of(zeta, bound), emissions
 
