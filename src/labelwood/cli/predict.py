@@ -1,7 +1,7 @@
 """`labelwood predict`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
@@ -81,26 +81,42 @@ def predict(
         what = "probability" if tagger.has_probabilities and proba is not False else "score"
         answers = Answers((), None if dataset.texts is None else (), (), (), what)
         if len(dataset):  # an empty batch has an empty answer
-            top, what = _labels(tagger, dataset, k, threshold, at_least_one, proba)
-            effects = tagger.rule_effects(dataset) if len(tagger.rules) else None
+            asked = _asked(tagger, k, threshold, at_least_one, proba)
+            top, what = _labels(tagger, dataset, asked, proba)
+            effects = tagger.rule_effects(dataset, **asked) if len(tagger.rules) else None
             answers = Answers.from_topk(dataset, top, what, effects)
     answers.write(output, chosen, long=long)
 
 
-def _labels(
+class _Asked(TypedDict):
+    """Which labels are asked for, as in `Tagger.predict`."""
+
+    threshold: float | None
+    k: int | None
+    at_least_one: bool
+
+
+def _asked(
     tagger: "Tagger",
-    dataset: "Dataset",
     k: int | None,
     threshold: float | None,
     at_least_one: bool,
     proba: bool | None,
+) -> _Asked:
+    with_proba = tagger.has_probabilities if proba is None else proba
+    if with_proba and (k is None or threshold is not None):
+        return _Asked(threshold=threshold, k=k, at_least_one=at_least_one)
+    return _Asked(threshold=None, k=k or _BEST, at_least_one=False)
+
+
+def _labels(
+    tagger: "Tagger", dataset: "Dataset", asked: _Asked, proba: bool | None
 ) -> "tuple[TopK, str]":
     """The labels of each sample, and whether they have probabilities or scores."""
     with_proba = tagger.has_probabilities if proba is None else proba
-    if with_proba and (k is None or threshold is not None):
-        top = tagger.predict_tags(dataset, threshold=threshold, k=k, at_least_one=at_least_one)
-        return top, "probability"
-    top = tagger.predict_topk(dataset, k or _BEST, proba=with_proba)
+    if asked["k"] is None or asked["threshold"] is not None:
+        return tagger.predict_tags(dataset, **asked), "probability"
+    top = tagger.predict_topk(dataset, asked["k"], proba=with_proba)
     return top, "probability" if with_proba else "score"
 
 

@@ -128,12 +128,15 @@ def edit(
     with options.remarks(quiet):
         tagger = options.read_tagger(model, jobs)
         before = _precision_and_recall(tagger, data)
+        named = {rule.label for rule in tagger.rules.rules}
         try:
             tagger.set_rules(file.read_text(encoding="utf-8"))
         except DataError as error:
             raise DataError(f"{file}: {error}") from None
         after = _precision_and_recall(tagger, data)
-    for label in sorted({rule.label for rule in tagger.rules.rules} & before.keys()):
+    # Labels of rules that are no longer there change as well.
+    named |= {rule.label for rule in tagger.rules.rules}
+    for label in sorted(named & before.keys()):
         changes = (
             f"{name} {old} -> {new}"
             for name, old, new in zip(

@@ -1,4 +1,4 @@
-"""What a Tagger learns, and how it decides: parts, features, threshold and rules."""
+"""What a Tagger learns, and how its learner decides: parts, features and threshold."""
 
 import logging
 import time
@@ -47,7 +47,7 @@ from labelwood.tagger.choice import (
 from labelwood.tagger.comparison import compare, comparison_table
 from labelwood.tagger.inputs import content_hash, feature_data, is_matrix, labelled_data, texts_of
 from labelwood.tagger.names import features_by_name, label_names
-from labelwood.trees.rules.label_rules import LabelRules, RuleEffect, check_history
+from labelwood.trees.rules.label_rules import check_history
 
 # Messages of what is about to be trained; the command line shows them.
 _logger = logging.getLogger("labelwood.auto")
@@ -55,7 +55,7 @@ _KNOTS = ("calibration_scores_", "calibration_probabilities_")
 
 
 class BaseTagger(FittedEstimator):
-    """Vectorizer, learner and threshold; `Tagger` adds what people call."""
+    """Vectorizer, learner and threshold; `RuledTagger` adds rules, `Tagger` what people call."""
 
     _constraints: ClassVar[Constraints] = {
         "threshold": (OneOf("auto"), Real(low=0, high=1), None),
@@ -220,51 +220,6 @@ class BaseTagger(FittedEstimator):
             warnings.simplefilter("ignore", LabelwoodWarning)
             return np.diff(self.features(data).indptr) == 0
 
-    @property
-    def rules(self) -> LabelRules:
-        """A person's rules for labels, applied after the estimator; see `set_rules`."""
-        check_is_fitted(self, "estimator_")
-        history: list[str] = getattr(self, "rules_history_", [])
-        return LabelRules.from_text(history[-1]) if history else LabelRules()
-
-    def set_rules(self, text: str) -> Self:
-        """Take rules such as ``always earn if dividend & -loss``, in place of those there are.
-
-        See `labelwood.trees.rules.label_rules` for what rules can be. Earlier versions stay in
-        `rules_history_`.
-        """
-        check_is_fitted(self, "estimator_")
-        rules = LabelRules.from_text(text)
-        rules.check(self.label_names_, self.names_of_features())
-        self.rules_history_ = [*getattr(self, "rules_history_", []), str(rules)]
-        return self
-
-    def names_of_features(self) -> AnyArray | None:
-        """Names of the features, by which rules refer to them; None where there are none."""
-        if self.vectorizer_ is not None:
-            return np.asarray(self.vectorizer_.get_feature_names_out())
-        return self.feature_names_
-
-    def rule_effects(self, data: Any) -> list[list[RuleEffect]]:
-        """The labels that rules add to what the estimator decides, or remove from it."""
-        X = self.features(data)
-        decided = self._sets(X, None, None, False)
-        return self.rules.decide(decided, X, self.label_names_, self.names_of_features())[1]
-
-    def _decide(
-        self,
-        X: CSR,
-        threshold: float | None = None,
-        k: int | None = None,
-        at_least_one: bool = False,
-    ) -> CSR:
-        """Label sets by the threshold (or by the estimator, if there is none), after the rules."""
-        decided = self._sets(X, threshold, k, at_least_one)
-        rules = self.rules
-        if not len(rules):
-            return decided
-        return rules.decide(decided, X, self.label_names_, self.names_of_features())[0]
-
     def _sets(self, X: CSR, threshold: float | None, k: int | None, at_least_one: bool) -> CSR:
         n_labels = self.label_names_.size
         at = self._used_threshold(threshold, k)
@@ -296,15 +251,6 @@ class BaseTagger(FittedEstimator):
         """Whether the Tagger has learned how often its scores are right."""
         check_is_fitted(self, "estimator_")
         return any(all(name in vars(one) for name in _KNOTS) for one in (self, self.estimator_))
-
-    def _rank(self, X: CSR, k: int, proba: bool = False) -> TopK:
-        """The best labels of the estimator, after the rules."""
-        rules = self.rules
-        if not len(rules):
-            return self._learner_topk(X, k, proba)
-        top = self._learner_topk(X, k + rules.n_removable, proba)
-        k = min(k, self.label_names_.size)
-        return rules.rank(top, k, X, self.label_names_, self.names_of_features(), proba=proba)[0]
 
     def _learner_topk(self, X: CSR, k: int, proba: bool) -> TopK:
         """The best labels of the estimator; by their frequencies where nothing is known."""

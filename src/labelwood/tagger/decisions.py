@@ -1,5 +1,6 @@
 """From scores to probabilities to label sets: what a Tagger learns on held-out samples."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,8 +15,10 @@ from labelwood.core.calibration import (
     fit_calibration,
     held_out_scores,
 )
+from labelwood.core.sparse import make_csr
 from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, AnyArray, DoubleArray
+from labelwood.trees.rules.label_rules import Verdict
 
 
 class Calibration(NamedTuple):
@@ -85,6 +88,32 @@ def with_one(sets: CSR, best: TopK) -> CSR:
     labels = np.where(empty[:, None], best.labels[:, :1], -1)
     more = as_sets(TopK(labels, np.zeros(labels.shape, dtype=np.float32)), sets.shape[1])
     return sp.csr_array(sets + more)
+
+
+def changed(sets: CSR, verdicts: Sequence[Verdict]) -> CSR:
+    """Label sets with what rules add, and without what they remove."""
+    rows = np.split(sets.indices, sets.indptr[1:-1])
+    kept = [
+        sorted({*row.tolist(), *verdict.added} - verdict.removed.keys())
+        for row, verdict in zip(rows, verdicts, strict=True)
+    ]
+    indptr = np.concatenate([[0], np.cumsum([len(one) for one in kept])])
+    indices = np.array([label for one in kept for label in one], dtype=np.int64)
+    return make_csr(indptr, indices, np.ones(indices.size, dtype=np.float32), sets.shape)
+
+
+def ranked_by_rules(top: TopK, verdicts: Sequence[Verdict], k: int, *, proba: bool) -> TopK:
+    """The best `k` labels after the rules; added ones come first, as sure as the surest."""
+    labels = np.full((len(top), k), -1, dtype=np.int32)
+    scores = np.full((len(top), k), -np.inf, dtype=np.float32)
+    for row, verdict in enumerate(verdicts):
+        there = top.labels[row] >= 0
+        own = dict(zip(top.labels[row][there].tolist(), top.scores[row][there], strict=True))
+        best = 1.0 if proba else max(own.values(), default=1.0)
+        kept = list(verdict.ranked(own, best).items())[:k]
+        if kept:
+            labels[row, : len(kept)], scores[row, : len(kept)] = zip(*kept, strict=True)
+    return TopK(labels, scores, top.classes)
 
 
 def count_asked(k: int | None, n_labels: int) -> int:

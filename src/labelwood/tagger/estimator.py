@@ -19,15 +19,15 @@ from labelwood.metrics.evaluate import Evaluation, evaluate
 from labelwood.metrics.label_sets import f1_score
 from labelwood.metrics.propensity import propensity
 from labelwood.tagger import decisions, memory
-from labelwood.tagger.base import BaseTagger
 from labelwood.tagger.inputs import labelled_data
 from labelwood.tagger.names import matched_labels
+from labelwood.tagger.ruled import RuledTagger
 from labelwood.tagger.tables import long_table, tag_table
 
 _KNOTS = ("calibration_scores_", "calibration_probabilities_")
 
 
-class Tagger(BaseTagger):
+class Tagger(RuledTagger):
     """From texts or features to label names: what the command line trains and saves.
 
     Parameters
@@ -284,7 +284,7 @@ class Tagger(BaseTagger):
         proba = self.has_probabilities
         at = self._used_threshold(threshold, k)
         n_labels = self.label_names_.size
-        ranked = self._rank(X, decisions.count_asked(k, n_labels), proba)
+        ranked = self._rank(X, decisions.count_asked(k, n_labels), proba, threshold)
         if at is not None:
             return decisions.cut(ranked, at, at_least_one=at_least_one)
         if k is not None:

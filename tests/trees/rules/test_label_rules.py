@@ -1,17 +1,19 @@
 """A person's rules on top of any tagger."""
 
+import copy
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from typer.testing import CliRunner
 
 import labelwood
 from labelwood import Dataset, OneVsRestSVM, Tagger, TextVectorizer
+from labelwood.cli.main import app
 from labelwood.core.topk import TopK
 from labelwood.errors import DataError, LabelwoodWarning
+from labelwood.tagger.decisions import changed, ranked_by_rules
 from labelwood.trees.rules.label_rules import LabelRules
 
 LABELS = np.array(["acq", "earn", "grain"])
@@ -23,8 +25,13 @@ Y = sp.csr_array(np.array([[0, 0, 0], [0, 1, 0], [1, 1, 0], [0, 1, 1]], dtype=np
 
 
 def decided(text):
-    result, effects = LabelRules.from_text(text).decide(Y, X, LABELS, WORDS)
-    return result.toarray().astype(int).tolist(), effects
+    verdicts = LabelRules.from_text(text).verdicts(X, Y, LABELS, WORDS)
+    after = changed(Y, verdicts)
+    effects = [
+        verdict.effects(set(Y[[row]].indices), set(after[[row]].indices), LABELS)
+        for row, verdict in enumerate(verdicts)
+    ]
+    return after.toarray().astype(int).tolist(), effects
 
 
 def test_always_adds_and_never_changes_what_it_does_not_name():
@@ -51,30 +58,70 @@ def test_never_if_and_only_if():
 def test_never_wins_over_always():
     found, effects = decided("always grain if loss\nnever grain if dividend")
     assert found[1] == [0, 1, 0]
-    assert [one.action for one in effects[1]] == ["removed"]
+    assert effects[1] == []  # the answer is what it was
+
+
+def test_always_wins_over_only_and_reports_no_removal():
+    found, effects = decided("only earn if wheat\nalways earn if merger")
+    assert [row[1] for row in found] == [0, 0, 1, 1]
+    assert [[one.action for one in row] for row in effects] == [[], ["removed"], [], []]
+
+
+def test_never_with_wins_over_always():
+    found, effects = decided("always earn if merger\nalways grain if merger\nnever earn with grain")
+    assert found[2] == [1, 0, 1]
+    assert [(one.label, one.action) for one in effects[2]] == [
+        ("grain", "added"),
+        ("earn", "removed"),
+    ]
+
+
+def test_of_labels_that_exclude_each_other_the_first_line_removes_one():
+    found, _ = decided("never earn with acq\nnever acq with earn")
+    assert found[2] == [1, 0, 0]
+    found, _ = decided("never acq with earn\nnever earn with acq")
+    assert found[2] == [0, 1, 0]
 
 
 def test_rankings_get_added_labels_first_and_lose_removed_ones():
-    top = TopK(np.array([[0, 1], [1, 0], [0, 1], [2, 1]]), np.array([[0.9, 0.4]] * 4))
+    top = TopK(np.array([[0, 1], [1, 0], [0, 1], [2, 1]]), np.array([[0.9, 0.4]] * 4), LABELS)
     rules = LabelRules.from_text("always grain if dividend & -loss\nnever earn with acq")
-    after, _ = rules.rank(top, 2, X, LABELS, WORDS)
+    verdicts = rules.verdicts(X, Y, LABELS, WORDS)
+    after = ranked_by_rules(top, verdicts, 2, proba=False)
     assert after.names() == [["grain", "acq"], ["earn", "acq"], ["acq"], ["grain", "earn"]]
     assert after.scores[0, 0] == np.float32(0.9)
-    sure, _ = rules.rank(top, 2, X, LABELS, WORDS, proba=True)
-    assert sure.scores[0, 0] == 1
+    assert ranked_by_rules(top, verdicts, 2, proba=True).scores[0, 0] == 1
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("sometimes earn if shr", "line 1, column 1: expected 'always LABEL if"),
-        ("\nalways earn with acq", "line 2, column 1: expected"),
+        ("sometimes earn if shr", "line 1, column 1: expected 'always', 'never' or 'only', got"),
+        ("\nalways earn with acq", r"line 2, column 13: expected 'if' \(only 'never' goes with"),
+        ("  always", "line 1, column 9: expected a label, got the end of the line"),
+        ('always "earn if shr', "line 1, column 8: expected a label, got '\"earn'"),
+        ("never earn when acq", "line 1, column 12: expected 'if' or 'with', got 'when'"),
+        ("never earn with acq & grain", "line 1, column 21: expected the end of the line"),
         ("always earn if shr &", "line 1, column 21: expected a condition, got the end"),
     ],
 )
 def test_a_line_that_does_not_parse_is_told_with_its_place(text, message):
     with pytest.raises(DataError, match=message):
         LabelRules.from_text(text)
+
+
+def test_signs_within_quotes_belong_to_the_name():
+    text = 'never "c # and f#" with "tab\\there"  # the desk\nalways earn if "# 1" & c#'
+    rules = LabelRules.from_text(text)
+    assert rules.rules[0].label == "c # and f#"
+    assert rules.rules[0].other == "tab\there"
+    assert rules.words == ("# 1", "c#")
+    assert LabelRules.from_text(str(rules)) == rules
+
+
+def test_rules_that_are_no_text_are_refused():
+    with pytest.raises(DataError, match=r"Rules must be text, one rule a line\. Got NoneType"):
+        LabelRules.from_text(None)
 
 
 def test_unknown_labels_are_refused_and_unknown_words_warned_of():
@@ -94,10 +141,65 @@ TEXTS = ["a cat on a mat", "a dog in a fog", "the cat and the dog", "a fog on a 
 SETS = [["cat"], ["dog"], ["cat", "dog"], []] * 5
 
 
-@pytest.fixture
-def tagger():
+@pytest.fixture(scope="module")
+def fitted_tagger():
     data = Dataset.from_lists(TEXTS, [one or ["none"] for one in SETS])
     return Tagger(OneVsRestSVM(random_state=0), TextVectorizer(min_df=1)).fit(data)
+
+
+@pytest.fixture
+def tagger(fitted_tagger):
+    return copy.copy(fitted_tagger)
+
+
+NEWS = [*TEXTS[:4], "a cat in the fog", "a mat", "the dog on the mat"]
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "always dog if mat\nnever dog with cat",
+        "always cat if fog\nnever cat with dog",
+        "never cat with dog\nnever dog with none",
+        "only cat if mat\nalways cat if dog\nnever none if -cat",
+    ],
+)
+@pytest.mark.parametrize("decides", ["threshold", "estimator"])
+def test_the_precedence_is_the_same_in_every_kind_of_answer(tagger, rules, decides):
+    if decides == "estimator":
+        tagger.threshold_ = None
+    tagger.set_rules(rules)
+    names, proba = tagger.label_names_, tagger.predict_proba(NEWS).toarray()
+    sets = tagger.predict(NEWS)
+    tags = tagger.predict_tags(NEWS).names()
+    assert [sorted(row) for row in tags] == [sorted(row) for row in sets]
+    assert tagger.predict_frame(NEWS)["tags"].tolist() == sets
+    long = tagger.predict_frame(NEWS, long=True)
+    assert len(long) == sum(map(len, sets))
+    removed = [set(names) - set(row) for row in tagger.predict_topk(NEWS, k=3).names()]
+    for i, row in enumerate(sets):
+        assert not removed[i] & set(row)
+        assert {names[j] for j in np.flatnonzero(proba[i])} & removed[i] == set()
+    for k in (1, 2, 3):
+        ranked = tagger.predict_topk(NEWS, k).names()
+        assert ranked == [row[:k] for row in tagger.predict_topk(NEWS, 3).names()]
+        assert [sorted(r) for r in tagger.predict(NEWS, k=k)] == [sorted(r) for r in ranked]
+    for at in (0.05, 0.6):
+        by_threshold = tagger.predict(NEWS, threshold=at, at_least_one=True)
+        same = tagger.predict_tags(NEWS, threshold=at, at_least_one=True).names()
+        assert [sorted(row) for row in same] == [sorted(row) for row in by_threshold]
+
+
+def test_effects_are_those_on_the_answer_that_was_asked_for(tagger):
+    tagger.set_rules("never cat if mat\nalways dog if mat")
+    text = ["a cat on a mat"]
+    assert [(e.label, e.action) for e in tagger.rule_effects(text, k=1)[0]] == [
+        ("dog", "added"),
+        ("cat", "removed"),
+    ]
+    # With all labels in the answer, dog would have been there without a rule.
+    assert [(e.label, e.action) for e in tagger.rule_effects(text, k=3)[0]] == [("cat", "removed")]
+    assert tagger.rule_effects(text, threshold=1.0)[0][0].label == "dog"
 
 
 def test_a_tagger_applies_keeps_and_accounts_for_its_rules(tagger, tmp_path):
@@ -124,37 +226,53 @@ def test_evaluation_is_after_the_rules(tagger):
     assert tagger.evaluate(data)["P@1"] < before
 
 
-def run(*arguments, cwd):
-    command = [sys.executable, "-m", "labelwood", *arguments]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+def run(*arguments):
+    """The command line in this process; its standard output."""
+    result = CliRunner().invoke(app, [str(one) for one in arguments])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return result.stdout
 
 
-def test_the_command_line_mimics_edits_and_reports(tagger, tmp_path):
+@pytest.fixture
+def model(tagger, tmp_path):
     labelwood.save(tagger, tmp_path / "model")
+    return tmp_path / "model"
+
+
+@pytest.fixture
+def documents(tmp_path):
     lines = [
         json.dumps({"text": text, "labels": one or ["none"]})
         for text, one in zip(TEXTS, SETS, strict=True)
     ]
     (tmp_path / "data.jsonl").write_text("\n".join(lines))
-    shown = run("rules", "model", "--label", "cat", "--data", "data.jsonl", "-q", cwd=tmp_path)
-    assert shown.returncode == 0, shown.stderr
-    assert "cat -> cat" in shown.stdout
-    assert "fidelity: 100.0%" in shown.stdout
-    alone = run("rules", "model", "--label", "cat", "-q", cwd=tmp_path)
-    assert "pseudo-documents" in alone.stdout, alone.stderr
-    (tmp_path / "rules.txt").write_text("always dog if fog\n")
-    tried = run(
-        "rules", "edit", "model", "rules.txt", "--data", "data.jsonl", "--dry-run", cwd=tmp_path
-    )
-    assert "dog: precision 100.0% -> 66.7%, recall 100.0% -> 100.0%" in tried.stdout, tried.stderr
-    saved = run("rules", "edit", "model", "rules.txt", "-q", cwd=tmp_path)
-    assert "1 rules saved as version 1" in saved.stdout, saved.stderr
-    assert "always dog if fog" in run("info", "model", cwd=tmp_path).stdout
-    listed = run("rules", "model", "-q", cwd=tmp_path)
-    assert listed.stdout.strip() == "always dog if fog"
-    predicted = run("predict", "model", "data.jsonl", "-q", cwd=tmp_path).stdout.splitlines()
+    return tmp_path / "data.jsonl"
+
+
+def test_the_command_line_mimics_a_model(model, documents):
+    shown = run("rules", model, "--label", "cat", "--data", documents, "-q")
+    assert "cat -> cat" in shown
+    assert "fidelity: 100.0%" in shown
+    assert "pseudo-documents" in run("rules", model, "--label", "cat", "-q")
+
+
+def test_the_command_line_edits_lists_and_accounts_for_rules(model, documents, tmp_path):
+    file = tmp_path / "rules.txt"
+    file.write_text("always dog if fog\n")
+    tried = run("rules", "edit", model, file, "--data", documents, "--dry-run")
+    assert "dog: precision 100.0% -> 66.7%, recall 100.0% -> 100.0%" in tried
+    assert "1 rules saved as version 1" in run("rules", "edit", model, file, "-q")
+    assert "always dog if fog" in run("info", model)
+    assert run("rules", model, "-q").strip() == "always dog if fog"
+    predicted = run("predict", model, documents, "-q").splitlines()
     assert json.loads(predicted[3])["rules"][0]["rule"] == "always dog if fog"
-    (tmp_path / "rules.txt").write_text("always dog when fog\n")
-    failed = run("rules", "edit", "model", "rules.txt", "-q", cwd=tmp_path)
-    assert failed.returncode == 2
-    assert "rules.txt: line 1, column 1: expected" in failed.stderr
+    # With all three labels asked for, the rule has added nothing.
+    assert "rules" not in json.loads(run("predict", model, documents, "-k3", "-q").splitlines()[3])
+    file.write_text("never none if cat\n")
+    without = run("rules", "edit", model, file, "--data", documents, "--dry-run")
+    assert "dog: precision 66.7% -> 100.0%" in without  # its rule is no longer there
+    file.write_text("always dog when fog\n")
+    with pytest.raises(DataError, match=r"rules.txt: line 1, column 12: expected 'if', got 'when'"):
+        run("rules", "edit", model, file, "-q")

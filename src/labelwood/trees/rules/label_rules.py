@@ -6,29 +6,49 @@
     only LABEL if CONDITIONS       it is removed unless these (or those of another such line) hold
 
 Conditions are those of `labelwood.trees.rules.rule_set.parsing`, on the words of a document.
-Labels with spaces stand in quotes. Removal by `only` comes first, then `always`, then `never`,
-which wins.
+Labels with spaces stand in quotes.
+
+Each step has precedence over the steps before it:
+
+1. What the learner predicts.
+2. `only` removes a label where none of its `only` lines holds.
+3. `always` adds a label.
+4. `never … if` removes a label.
+5. `never A with B` removes A where B is predicted after steps 1 to 4. These lines work in the
+   order in which they are written: a label that one of them has removed removes no other.
+
+B is predicted where the learner gives it at least the threshold (that of the fit, or one that is
+given), or, without a threshold, where the learner decides for it. How many labels are asked for
+makes no difference. So the labels that are removed from a sample are the same in label sets and
+in rankings of any length.
 """
 
 import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, NoReturn
 
 import numpy as np
-import scipy.sparse as sp
 
 from labelwood.core.caller import user_stacklevel
-from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, AnyArray
 from labelwood.errors import DataError, LabelwoodWarning
-from labelwood.trees.rules.rule_set import Condition, Rule, parse_conditions, quoted, satisfied
-
-_LINE = re.compile(
-    r"\s*(?P<verb>always|never|only)\s+(?P<label>\"(?:[^\"\\]|\\.)*\"|\S+)\s+"
-    r"(?P<word>if|with)\s+(?P<rest>.*\S)\s*"
+from labelwood.trees.rules.rule_set import (
+    Condition,
+    Rule,
+    parse_conditions,
+    quoted,
+    satisfied,
+    unquoted,
 )
-_FORMS = "'always LABEL if …', 'never LABEL if …', 'never LABEL with LABEL' or 'only LABEL if …'"
+
+_QUOTED = r'"(?:[^"\\]|\\.)*"'
+_VERB = re.compile(r"(?:always|never|only)(?=\s|$)")
+_LABEL = re.compile(rf"{_QUOTED}|[^\s\"]\S*")
+_WORD = re.compile(r"(?:if|with)(?=\s|$)")
+# A comment starts with # at the start of a word; within quotes it is a sign like any other.
+_COMMENT = re.compile(rf"(?P<comment>(?:^|(?<=\s))\#.*)|{_QUOTED}|.")
 
 
 @dataclass(frozen=True)
@@ -56,6 +76,31 @@ class RuleEffect:
     rule: str
 
 
+class Verdict(NamedTuple):
+    """What rules add to the labels of a sample and what they remove: label → the rule's line."""
+
+    added: dict[int, str]
+    removed: dict[int, str]
+
+    def ranked(self, scores: dict[int, float], best: float) -> dict[int, float]:
+        """The labels of a ranking after the rules: added ones come first, with score `best`."""
+        rest = {k: v for k, v in scores.items() if k not in self.added and k not in self.removed}
+        return dict.fromkeys(self.added, best) | rest
+
+    def effects(self, before: set[int], after: set[int], names: AnyArray) -> list[RuleEffect]:
+        """How the rules have changed an answer from `before` to `after`."""
+        changes = [
+            ("added", self.added, after - before),
+            ("removed", self.removed, before - after),
+        ]
+        return [
+            RuleEffect(str(names[label]), action, line)
+            for action, lines, changed in changes
+            for label, line in lines.items()
+            if label in changed
+        ]
+
+
 @dataclass(frozen=True)
 class LabelRules:
     """Rules for labels, in order.
@@ -71,11 +116,13 @@ class LabelRules:
 
     @classmethod
     def from_text(cls, text: str) -> "LabelRules":
-        """Read rules, one a line; what follows # is a comment."""
+        """Read rules, one a line; what follows # is a comment, except within quotes."""
+        if not isinstance(text, str):
+            raise DataError(f"Rules must be text, one rule a line. Got {type(text).__name__}.")
         found = []
         for number, line in enumerate(text.splitlines(), start=1):
-            content = re.sub(r"(^|\s)#.*", "", line)
-            if content.strip():
+            content = _without_comment(line)
+            if content:
                 found.append(_parse_line(content, number))
         return cls(tuple(found))
 
@@ -114,51 +161,32 @@ class LabelRules:
                 "a word never applies."
             )
 
-    def decide(
-        self, decided: CSR, X: CSR, label_names: AnyArray, feature_names: AnyArray | None
-    ) -> tuple[CSR, list[list[RuleEffect]]]:
-        """Label sets after the rules, and what the rules did to each sample."""
-        held = self._held(X, feature_names)
-        place = {name: i for i, name in enumerate(label_names.tolist())}
-        Y = sp.lil_array(decided)
-        effects: list[list[RuleEffect]] = []
-        for row in range(X.shape[0]):
-            labels = {int(one) for one in Y.rows[row]}
-            effects.append(self._apply(labels, held[:, row], place, label_names))
-            Y.rows[row] = sorted(labels)
-            Y.data[row] = [1.0] * len(labels)
-        return sp.csr_array(Y, dtype=np.float32), effects
-
-    def rank(
+    def verdicts(
         self,
-        top: TopK,
-        k: int,
         X: CSR,
+        predicted: CSR | None,
         label_names: AnyArray,
         feature_names: AnyArray | None,
-        *,
-        proba: bool = False,
-    ) -> tuple[TopK, list[list[RuleEffect]]]:
-        """The best labels after the rules; an added one comes first, as sure as the surest.
+    ) -> list[Verdict]:
+        """What the rules add to the labels of each sample, and what they remove from them.
 
-        "never A with B" removes A where B stands before it.
+        `predicted` has the label sets of the learner; only "never with" asks for them.
         """
         held = self._held(X, feature_names)
         place = {name: i for i, name in enumerate(label_names.tolist())}
-        labels = np.full((len(top), k), -1, dtype=np.int32)
-        scores = np.full((len(top), k), -np.inf, dtype=np.float32)
-        effects = []
-        for row in range(len(top)):
-            there = top.labels[row] >= 0
-            score = dict(zip(top.labels[row][there].tolist(), top.scores[row][there], strict=True))
-            best = 1.0 if proba else max(score.values(), default=1.0)
-            kept: dict[int, float] = {}
-            changed = self._apply_ranked(score, held[:, row], place, label_names, kept, best)
-            order = sorted(kept, key=lambda one: -kept[one])[:k]
-            labels[row, : len(order)] = order
-            scores[row, : len(order)] = [kept[one] for one in order]
-            effects.append(changed)
-        return TopK(labels, scores, label_names), effects
+        found = []
+        for row in range(X.shape[0]):
+            labels = set()
+            if predicted is not None:
+                start, end = predicted.indptr[row : row + 2]
+                labels = set(predicted.indices[start:end].tolist())
+            found.append(self._verdict(held[:, row], labels, place))
+        return found
+
+    @property
+    def asks_for_labels(self) -> bool:
+        """Whether a rule depends on what else is predicted."""
+        return any(rule.other is not None for rule in self.rules)
 
     @property
     def n_removable(self) -> int:
@@ -178,58 +206,26 @@ class LabelRules:
         found = [satisfied(rule, values, places) for rule in rules]
         return np.array(found, dtype=bool).reshape(len(self.rules), X.shape[0])
 
-    def _apply(
-        self, labels: set[int], held: AnyArray, place: dict[str, int], names: AnyArray
-    ) -> list[RuleEffect]:
-        """Change a set of labels in place; what was done."""
-        score = dict.fromkeys(labels, 0.0)
-        kept: dict[int, float] = {}
-        effects = self._apply_ranked(score, held, place, names, kept, 1.0)
-        labels.clear()
-        labels.update(kept)
-        return effects
-
-    def _apply_ranked(
-        self,
-        score: dict[int, float],
-        held: AnyArray,
-        place: dict[str, int],
-        names: AnyArray,
-        kept: dict[int, float],
-        best: float,
-    ) -> list[RuleEffect]:
-        """Fill `kept` with the labels that remain, added ones first, and their scores."""
-        effects = []
-        remaining = dict(score)
-        for label, lines, allowed in self._only(held):
-            if not allowed and remaining.pop(place[label], None) is not None:
-                effects.append(RuleEffect(label, "removed", lines))
-        added: dict[int, float] = {}
-        for rule, holds in zip(self.rules, held, strict=True):
-            if rule.verb == "always" and holds and place[rule.label] not in added:
-                added[place[rule.label]] = best
-                if place[rule.label] not in score:
-                    effects.append(RuleEffect(rule.label, "added", str(rule)))
-        kept.update(added | {k: v for k, v in remaining.items() if k not in added})
-        for rule, holds in zip(self.rules, held, strict=True):
-            if rule.verb != "never" or place[rule.label] not in kept:
-                continue
-            order = list(kept)
-            if rule.other is None:
-                hit = bool(holds)
-            else:
-                other = place[rule.other]
-                # In a set of labels all scores are equal, and the place says nothing.
-                before = other in kept and (
-                    kept[other] >= kept[place[rule.label]]
-                    or order.index(other) < order.index(place[rule.label])
-                )
-                hit = before
-            if hit:
-                del kept[place[rule.label]]
-                effects.append(RuleEffect(rule.label, "removed", str(rule)))
-        gone = {e.label for e in effects if e.action == "removed"}
-        return [e for e in effects if e.action == "removed" or e.label not in gone]
+    def _verdict(self, held: AnyArray, predicted: set[int], place: dict[str, int]) -> Verdict:
+        """The steps 2 to 5 of the order of precedence for one sample."""
+        removed = {place[label]: lines for label, lines, allowed in self._only(held) if not allowed}
+        added: dict[int, str] = {}
+        holding = [rule for rule, holds in zip(self.rules, held, strict=True) if holds]
+        for rule in holding:
+            if rule.verb == "always":
+                added.setdefault(place[rule.label], str(rule))
+                removed.pop(place[rule.label], None)
+        for rule in holding:
+            if rule.verb == "never" and rule.other is None:
+                removed.setdefault(place[rule.label], str(rule))
+                added.pop(place[rule.label], None)
+        present = (predicted | added.keys()) - removed.keys()
+        for rule in self.rules:
+            if rule.other is not None and place[rule.other] in present:
+                removed.setdefault(place[rule.label], str(rule))
+                added.pop(place[rule.label], None)
+                present.discard(place[rule.label])
+        return Verdict(added, removed)
 
     def _only(self, held: AnyArray) -> list[tuple[str, str, bool]]:
         """For each label with "only" rules: their lines, and whether one of them holds."""
@@ -242,19 +238,42 @@ class LabelRules:
 
 
 def _parse_line(line: str, number: int) -> LabelRule:
-    found = _LINE.fullmatch(line)
-    if found is None or (found["word"] == "with" and found["verb"] != "never"):
-        raise DataError(f"line {number}, column 1: expected {_FORMS}, got {line.strip()!r}.")
-    label = _unquoted(found["label"])
-    if found["word"] == "with":
-        return LabelRule("never", label, other=_unquoted(found["rest"]))
-    start = found.start("rest")
-    # Conditions are parsed with blanks in place of what stands before them, for the column.
-    return LabelRule(found["verb"], label, parse_conditions(" " * start + found["rest"], number))
+    """One line of rules; an error names the column at which something else was expected."""
+    verb = _take(_VERB, line, 0, number, "'always', 'never' or 'only'")
+    label = _take(_LABEL, line, verb.end(), number, "a label")
+    words = "'if' or 'with'" if verb[0] == "never" else "'if'"
+    word = _take(_WORD, line, label.end(), number, words)
+    if word[0] == "with" and verb[0] != "never":
+        _fail(line, word.start(), number, f"{words} (only 'never' goes with a label)")
+    if word[0] == "if":
+        # Conditions are parsed with blanks in place of what stands before them, for the column.
+        rest = " " * word.end() + line[word.end() :]
+        return LabelRule(verb[0], unquoted(label[0]), parse_conditions(rest, number))
+    other = _take(_LABEL, line, word.end(), number, "a label")
+    if line[other.end() :].strip():
+        _fail(line, other.end(), number, "the end of the line")
+    return LabelRule("never", unquoted(label[0]), other=unquoted(other[0]))
 
 
-def _unquoted(text: str) -> str:
-    return re.sub(r"\\(.)", r"\1", text[1:-1]) if text.startswith('"') else text
+def _take(
+    pattern: re.Pattern[str], line: str, start: int, number: int, expected: str
+) -> re.Match[str]:
+    """What the pattern matches after `start` and blanks."""
+    start += len(line[start:]) - len(line[start:].lstrip())
+    found = pattern.match(line, start)
+    return _fail(line, start, number, expected) if found is None else found
+
+
+def _fail(line: str, start: int, number: int, expected: str) -> NoReturn:
+    start += len(line[start:]) - len(line[start:].lstrip())
+    rest = line[start:].split()
+    got = repr(rest[0]) if rest else "the end of the line"
+    raise DataError(f"line {number}, column {start + 1}: expected {expected}, got {got}.")
+
+
+def _without_comment(line: str) -> str:
+    comments = (one.start() for one in _COMMENT.finditer(line) if one["comment"])
+    return line[: next(comments, len(line))].rstrip()
 
 
 def _warn(message: str) -> None:

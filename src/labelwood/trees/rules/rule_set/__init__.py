@@ -3,7 +3,7 @@
 from labelwood.trees.rules.rule_set.conditions import Condition, Rule, quoted
 from labelwood.trees.rules.rule_set.estimator import RuleSet, rules_of_tree
 from labelwood.trees.rules.rule_set.matching import satisfied
-from labelwood.trees.rules.rule_set.parsing import parse_conditions
+from labelwood.trees.rules.rule_set.parsing import parse_conditions, unquoted
 from labelwood.trees.rules.rule_set.report import Share
 
 __all__ = [
@@ -15,4 +15,5 @@ __all__ = [
     "quoted",
     "rules_of_tree",
     "satisfied",
+    "unquoted",
 ]

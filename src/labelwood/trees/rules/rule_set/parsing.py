@@ -48,12 +48,20 @@ class Token(NamedTuple):
     column: int
 
 
-def _unescaped(text: str) -> str:
-    """The text between quotes, with escapes as in JSON."""
-    try:
-        return str(json.loads(f'"{text}"'))
-    except ValueError:
+def unquoted(text: str) -> str:
+    """A name as it stands in a rule, without its quotes if it has them; escapes as in JSON.
+
+    Examples
+    --------
+    >>> unquoted('"profit \\\\u0026 loss"'), unquoted("earn")
+    ('profit & loss', 'earn')
+    """
+    if not text.startswith('"'):
         return text
+    try:
+        return str(json.loads(text))
+    except ValueError:
+        return text[1:-1]
 
 
 class _Line:
@@ -71,7 +79,7 @@ class _Line:
             if kind not in ("space", "comment"):
                 content = found[kind]
                 if kind == "quoted":
-                    kind, content = "name", _unescaped(content)
+                    kind, content = "name", unquoted(f'"{content}"')
                 self.tokens.append(Token(kind, content, place + 1))
             place = found.end()
         self.end = Token("end", "the end of the line", len(text) + 1)

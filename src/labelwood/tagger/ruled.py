@@ -1,0 +1,99 @@
+"""A person's rules on top of a learner: the versions that were set, and what they change."""
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from labelwood.core.topk import TopK
+from labelwood.core.types import CSR, AnyArray
+from labelwood.tagger import decisions
+from labelwood.tagger.base import BaseTagger
+from labelwood.trees.rules.label_rules import LabelRules, RuleEffect, Verdict
+
+
+class RuledTagger(BaseTagger):
+    """Label sets and rankings after the rules; see `labelwood.trees.rules.label_rules`."""
+
+    @property
+    def rules(self) -> LabelRules:
+        """A person's rules for labels, applied after the estimator; see `set_rules`."""
+        check_is_fitted(self, "estimator_")
+        history: list[str] = getattr(self, "rules_history_", [])
+        return LabelRules.from_text(history[-1]) if history else LabelRules()
+
+    def set_rules(self, text: str) -> Self:
+        """Take rules such as ``always earn if dividend & -loss``, in place of those there are.
+
+        See `labelwood.trees.rules.label_rules` for what rules can be. Earlier versions stay in
+        `rules_history_`.
+        """
+        check_is_fitted(self, "estimator_")
+        rules = LabelRules.from_text(text)
+        rules.check(self.label_names_, self.names_of_features())
+        self.rules_history_ = [*getattr(self, "rules_history_", []), str(rules)]
+        return self
+
+    def names_of_features(self) -> AnyArray | None:
+        """Names of the features, by which rules refer to them; None where there are none."""
+        if self.vectorizer_ is not None:
+            return np.asarray(self.vectorizer_.get_feature_names_out())
+        return self.feature_names_
+
+    def rule_effects(
+        self,
+        data: Any,
+        *,
+        threshold: float | None = None,
+        k: int | None = None,
+        at_least_one: bool = False,
+    ) -> list[list[RuleEffect]]:
+        """The labels that rules add to the answer of `predict`, or remove from it.
+
+        `threshold`, `k` and `at_least_one` are those of `predict`; with `k` alone the answer is
+        that of `predict_topk` as well.
+        """
+        X = self.features(data)
+        before = self._sets(X, threshold, k, at_least_one)
+        after = self._decide(X, threshold, k, at_least_one)
+        verdicts = self._verdicts(X, threshold)
+        rows = (np.split(sets.indices, sets.indptr[1:-1]) for sets in (before, after))
+        return [
+            verdict.effects(set(old.tolist()), set(new.tolist()), self.label_names_)
+            for verdict, old, new in zip(verdicts, *rows, strict=True)
+        ]
+
+    def _verdicts(self, X: CSR, threshold: float | None) -> list[Verdict]:
+        """What the rules add to each sample and remove from it, whatever is asked for."""
+        rules = self.rules
+        predicted = self._sets(X, threshold, None, False) if rules.asks_for_labels else None
+        return rules.verdicts(X, predicted, self.label_names_, self.names_of_features())
+
+    def _decide(
+        self,
+        X: CSR,
+        threshold: float | None = None,
+        k: int | None = None,
+        at_least_one: bool = False,
+    ) -> CSR:
+        """Label sets by the threshold (or by the estimator, if there is none), after the rules."""
+        if not len(self.rules):
+            return self._sets(X, threshold, k, at_least_one)
+        n_labels = self.label_names_.size
+        at = self._used_threshold(threshold, k)
+        if at is not None:
+            ranked = self._rank(X, decisions.count_asked(k, n_labels), True, threshold)
+            return decisions.as_sets(decisions.cut(ranked, at, at_least_one=at_least_one), n_labels)
+        if k is not None:
+            return decisions.as_sets(self._rank(X, k), n_labels)
+        decided = decisions.changed(self._sets(X, None, None, False), self._verdicts(X, None))
+        return decisions.with_one(decided, self._rank(X, 1)) if at_least_one else decided
+
+    def _rank(self, X: CSR, k: int, proba: bool = False, threshold: float | None = None) -> TopK:
+        """The best labels of the estimator, after the rules."""
+        rules = self.rules
+        if not len(rules):
+            return self._learner_topk(X, k, proba)
+        top = self._learner_topk(X, k + rules.n_removable, proba)
+        k = min(k, self.label_names_.size)
+        return decisions.ranked_by_rules(top, self._verdicts(X, threshold), k, proba=proba)
