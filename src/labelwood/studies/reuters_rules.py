@@ -29,6 +29,10 @@ OTHERWISE -> ~earn
 """
 N_TOPICS = 10
 MAX_LEAVES = 100
+# As Breiman et al. 1984 advise. With 5 folds, the size of the tree for `earn` went from 25 to 38
+# leaves with the draw of the folds; between those, the breakeven in a cross-validation of the
+# training part rises from 94.2 to 94.9.
+N_FOLDS = 10
 N_RULES = 12
 _FILES = ("train.txt.xz", "test.txt.xz", "labels.txt", "features.txt")
 _QUICK_SAMPLES = 300
@@ -113,11 +117,10 @@ def _learners(options: Options) -> dict[str, Any]:
 
     leaves = 8 if options.quick else MAX_LEAVES
     common: dict[str, Any] = {"random_state": options.seed, "n_jobs": options.jobs}
+    grown = {"max_leaves": leaves, "prune": "cv", "n_folds": N_FOLDS, **common}
     return {
-        "rule trees": RuleTreeClassifier(max_leaves=leaves, prune="cv", **common),
-        "rule trees on present words": RuleTreeClassifier(
-            max_leaves=leaves, prune="cv", presence_features="all", **common
-        ),
+        "rule trees": RuleTreeClassifier(**grown),
+        "rule trees on present words": RuleTreeClassifier(presence_features="all", **grown),
         "boosted stumps": BoostedStumps(n_rounds=leaves, n_jobs=options.jobs),
         "scikit-learn's tree": DecisionTreeClassifier(max_leaf_nodes=20, random_state=options.seed),
         "linear SVM": OneVsRestSVM(**common),
@@ -236,7 +239,7 @@ STUDY = Study(
     notes=(
         "breakeven: per cent, where as many samples are predicted as have the topic; samples of "
         "equal score count in proportion. leaves: of a tree, or rules with OTHERWISE.",
-        f"rule trees: at most {MAX_LEAVES} leaves, best first, their number by 5-fold "
+        f"rule trees: at most {MAX_LEAVES} leaves, best first, their number by {N_FOLDS}-fold "
         "cross-validation on the training part with the one-standard-error rule of 0/1 loss; "
         "scikit-learn's tree: 20 leaves for each topic.",
         f"{N_RULES} printed rules: a tree of {N_RULES} leaves on present words, simplified; ten "

@@ -41,3 +41,17 @@ def test_label_sets_and_categories_are_refused():
     model = RuleTreeClassifier().fit(X, [["a"], ["b"], ["a", "b"], []])
     with pytest.raises(DataError, match="needs a model of classes"):
         rule_tree_bound(model, X, [0, 1, 1, 0])
+
+
+def test_targets_of_another_shape_or_class_and_missing_values_are_refused():
+    X, y = np.array([[0.0], [1.0], [0.0], [1.0]]), np.array(["a", "b", "a", "b"])
+    model = RuleTreeClassifier().fit(X, y)
+    with pytest.raises(DataError, match=r"for each of the 4 rows of X. Got \(4, 1\)"):
+        rule_tree_bound(model, X, y[:, None])
+    with pytest.raises(DataError, match=r"y holds .*'c'.*, which is none of the model's classes"):
+        rule_tree_bound(model, X, ["a", "b", "a", "c"])
+    for missing in ("value", "impute"):
+        model = RuleTreeClassifier(missing=missing).fit(X, y)
+        with pytest.raises(DataError, match="does not count the sides of missing values"):
+            rule_tree_bound(model, X, y)
+    assert rule_tree_bound(RuleTreeClassifier(missing="zero").fit(X, y), X, y).value > 0

@@ -65,8 +65,20 @@ def test_categories_that_training_has_not_seen_take_the_larger_side_with_a_warni
     model = RuleTreeClassifier(categorical_features=[0]).fit(codes, y)
     with pytest.warns(LabelwoodWarning, match=r"1 values .*first: 40 in row 0, column 0"):
         assert model.predict([[40]]).tolist() == [1]
-    assert model.predict([[2]]).tolist() == [1]  # below the largest one, in no sample
-    assert model.rules().predict([[40]]).tolist() == [1]
+    with pytest.warns(LabelwoodWarning, match=r"first: 2 in row 0"):  # below the largest one
+        assert model.predict([[2]]).tolist() == [1]
+    with pytest.warns(LabelwoodWarning, match="rules with 'in' do not match them"):
+        assert model.rules().predict([[40]]).tolist() == [1]
+
+
+def test_new_categories_are_counted_over_all_rows_with_the_row_of_the_first():
+    codes = np.array([[1.0], [2.0]] * 5)
+    model = RuleTreeClassifier(categorical_features=[0]).fit(codes, [0, 1] * 5)
+    many = np.tile(codes, (300, 1))
+    many[2_500:2_503] = 7  # beyond the first block of rows
+    with pytest.warns(LabelwoodWarning, match="3 values .*first: 7 in row 2500") as record:
+        model.predict(many)
+    assert len(record) == 1
 
 
 def test_categories_beside_text_and_numbers():
@@ -116,9 +128,14 @@ def test_missing_imputed_by_the_mean_and_by_the_commonest_category():
     model = RuleTreeClassifier(missing="impute").fit(VALUES, CLASSES)
     assert model.imputed_.tolist() == [2.5]
     assert model.thresholds_[model.features_ >= 0].tolist() in ([2.25, 2.75], [2.75, 2.25])
+    weighted = RuleTreeClassifier(missing="impute").fit(VALUES, CLASSES, [1, 1, 1, 1, 1, 5])
+    assert weighted.imputed_.tolist() == [3.25]  # (1 + 2 + 3 + 5 · 4) / 8
     codes = np.array([[2.0], [2.0], [0.0], [NAN]])
     by_category = RuleTreeClassifier(missing="impute", categorical_features=[0])
     assert by_category.fit(codes, [1, 1, 0, 1]).imputed_.tolist() == [2.0]
+    assert by_category.fit(codes, [1, 1, 0, 1], [1, 1, 3, 1]).imputed_.tolist() == [0.0]
+    with pytest.raises(DataError, match=r"Categorical feature 0 must hold whole numbers .* Got -1"):
+        by_category.fit(codes - 1, [1, 1, 0, 1])
 
 
 def test_missing_in_a_category_is_one_more_category():

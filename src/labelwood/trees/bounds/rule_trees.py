@@ -7,6 +7,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from labelwood.core.bound import Bound, Terms
 from labelwood.core.params import Instance, Integer, Real, check_parameter
+from labelwood.core.types import AnyArray
+from labelwood.errors import DataError
 
 if TYPE_CHECKING:
     from labelwood.trees.rules.decision_tree import RuleTreeClassifier
@@ -87,7 +89,8 @@ def rule_tree_bound(
 
     Parameters
     ----------
-    model : fitted RuleTreeClassifier of classes, without categorical splits
+    model : fitted RuleTreeClassifier of classes
+        Without categorical features, and with `missing` "error" or "zero".
     X, y : the samples it was fitted on, or other ones
     delta : float
         The bound fails with at most this probability.
@@ -105,11 +108,14 @@ def rule_tree_bound(
     check_parameter("rule_tree_bound", "model", model, Instance("RuleTreeClassifier"))
     check_parameter("rule_tree_bound", "delta", delta, Real(above=0, below=1))
     check_is_fitted(model)
-    from labelwood.errors import DataError
-
     if model.multilabel_ or model.categories_.size:
         raise DataError("rule_tree_bound needs a model of classes without categorical features.")
-    wrong = np.asarray(model.predict(X)) != np.asarray(y)
+    if model.missing in ("value", "impute"):
+        raise DataError(
+            f"rule_tree_bound does not count the sides of missing values, nor values imputed from "
+            f"the samples (missing={model.missing!r}); fit with missing='error' or 'zero'."
+        )
+    wrong = _wrong(model, X, y)
     trees = model._trees()
     inner = trees.right >= 0
     n_fixed = int(np.count_nonzero(inner & (trees.thresholds == 0)))
@@ -136,3 +142,17 @@ def rule_tree_bound(
             "T/√n (∝ complexity)": depth_complexity(model.depth_, wrong.size),
         },
     )
+
+
+def _wrong(model: "RuleTreeClassifier", X: object, y: object) -> AnyArray:
+    """Which samples the model gets wrong."""
+    predicted, truth = np.asarray(model.predict(X)), np.asarray(y)
+    if truth.shape != predicted.shape:
+        raise DataError(
+            f"y must hold a class for each of the {predicted.size} rows of X. Got {truth.shape}."
+        )
+    unknown = ~np.isin(truth, model.classes_)
+    if unknown.any():
+        first = truth[unknown][0]
+        raise DataError(f"y holds {first!r}, which is none of the model's classes.")
+    return np.asarray(predicted != truth)

@@ -1,7 +1,7 @@
 """Columns of a matrix as features of trees: kinds, categories and missing values."""
 
 import warnings
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight
@@ -9,7 +9,7 @@ from sklearn.utils.validation import _check_sample_weight
 from labelwood.core.caller import user_stacklevel
 from labelwood.core.contract import check_features
 from labelwood.core.sparse import csr_arrays, make_csr
-from labelwood.core.types import CSR, AnyArray, DoubleArray, FloatArray
+from labelwood.core.types import CSR, AnyArray, DoubleArray, FloatArray, PointerArray
 from labelwood.errors import DataError, LabelwoodWarning, ParameterError
 from labelwood.trees.rules.growth import (
     CATEGORICAL,
@@ -81,67 +81,110 @@ def _columns(owner: Any, name: str) -> AnyArray:
     return columns.astype(np.int64) % n
 
 
-def category_counts(matrix: CSR, kinds: KindArray) -> dict[int, int]:
-    """How many categories each categorical column has; they must be numbered from 0."""
-    columns = np.flatnonzero(kinds == CATEGORICAL)
-    if not columns.size:
-        return {}
+Categories: TypeAlias = dict[int, PointerArray]
+"""The categories of each categorical column that training has seen, sorted."""
+
+
+def check_categories(matrix: CSR, kinds: KindArray) -> None:
+    """Refuse a categorical column whose values are not 0, 1, 2, … or missing."""
+    categorical = kinds[matrix.indices] == CATEGORICAL
+    values = matrix.data[categorical]
+    values = np.where(np.isnan(values), 0, values)
+    bad = np.flatnonzero((values < 0) | (values != np.floor(values)) | (values >= MAX_CATEGORIES))
+    if bad.size:
+        column = matrix.indices[categorical][bad[0]]
+        raise DataError(
+            f"Categorical feature {column} must hold whole numbers in 0…{MAX_CATEGORIES - 1}. "
+            f"Got {values[bad[0]]:g}; encode categories with scikit-learn's OrdinalEncoder."
+        )
+
+
+def seen_categories(matrix: CSR, columns: AnyArray) -> Categories:
+    """The whole numbers, other than missing values, that stand in each of the columns.
+
+    Examples
+    --------
+    >>> from labelwood.core.sparse import as_csr
+    >>> X = as_csr([[3, 1], [1, np.nan], [3, 2]], allow_nan=True)
+    >>> {column: seen.tolist() for column, seen in seen_categories(X, np.arange(2)).items()}
+    {0: [1, 3], 1: [1, 2]}
+    """
     chosen = matrix[:, columns].tocsc()
     found = {}
     for place, column in enumerate(columns.tolist()):
         values = chosen.data[chosen.indptr[place] : chosen.indptr[place + 1]]
-        values = values[~np.isnan(values)]
-        bad = values[(values < 0) | (values != np.floor(values)) | (values >= MAX_CATEGORIES)]
-        if bad.size:
-            raise DataError(
-                f"Categorical feature {column} must hold whole numbers in 0…{MAX_CATEGORIES - 1}. "
-                f"Got {bad[0]:g}; encode categories with scikit-learn's OrdinalEncoder."
-            )
-        found[column] = int(values.max(initial=0)) + 1
+        seen = np.unique(values[values == np.floor(values)]).astype(np.int64)
+        # Zeros need no entry.
+        has_zeros = values.size < matrix.shape[0]
+        found[column] = np.union1d(seen, [0]) if has_zeros else seen
     return found
 
 
-def warn_of_new_categories(matrix: CSR, n_categories: dict[int, int]) -> None:
+def category_pairs(seen: Categories) -> PointerArray:
+    """Seen categories as rows of a column and a category, as they are stored."""
+    pairs = [(column, one) for column, known in seen.items() for one in known.tolist()]
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+def categories_by_column(pairs: PointerArray) -> Categories:
+    """The inverse of `category_pairs`."""
+    return {int(column): pairs[pairs[:, 0] == column, 1] for column in np.unique(pairs[:, 0])}
+
+
+def warn_of_new_categories(matrix: CSR, seen: Categories, consequence: str) -> None:
     """A warning that names the first category which training has not seen, and how many rows."""
-    if not n_categories:
+    if not seen or not matrix.shape[0]:
         return
-    columns = np.array(list(n_categories))
-    chosen = matrix[:, columns].tocoo()
-    limits = np.array(list(n_categories.values()))[chosen.coords[1]]
-    new = (chosen.data >= limits) | (chosen.data < 0) | (chosen.data != np.floor(chosen.data))
-    new &= ~np.isnan(chosen.data)
-    if new.any():
-        first = int(np.flatnonzero(new)[0])
+    columns = np.array(list(seen))
+    chosen = matrix[:, columns].tocsc()
+    n_new, first = 0, (matrix.shape[0], 0, 0.0)
+    for place, (column, known) in enumerate(seen.items()):
+        part = slice(chosen.indptr[place], chosen.indptr[place + 1])
+        rows, values = chosen.indices[part], chosen.data[part]
+        new = ~np.isin(values, known) & ~np.isnan(values)
+        if 0 not in known and rows.size < matrix.shape[0]:  # zeros need no entry
+            rows_of_zeros = np.setdiff1d(np.arange(matrix.shape[0]), rows)
+            n_new += rows_of_zeros.size
+            first = min(first, (int(rows_of_zeros[0]), column, 0.0))
+        if new.any():
+            n_new += int(np.count_nonzero(new))
+            at = np.flatnonzero(new)[np.argmin(rows[new])]
+            first = min(first, (int(rows[at]), column, float(values[at])))
+    if n_new:
+        row, column, value = first
         warnings.warn(
-            f"{np.count_nonzero(new)} values are categories that training has not seen (first: "
-            f"{chosen.data[first]:g} in row {chosen.coords[0][first]}, column "
-            f"{columns[chosen.coords[1][first]]}); they take the side of more training samples.",
+            f"{n_new} values are categories that training has not seen (first: {value:g} in row "
+            f"{row}, column {column}); {consequence}.",
             LabelwoodWarning,
             stacklevel=user_stacklevel(),
         )
 
 
-def imputed_values(matrix: CSR, kinds: KindArray) -> FloatArray:
-    """The mean of each column over values that are not missing; the commonest category.
+def imputed_values(matrix: CSR, kinds: KindArray, weights: DoubleArray) -> FloatArray:
+    """The weighted mean of each column over values that are not missing; the commonest category.
 
     Examples
     --------
     >>> from labelwood.core.sparse import as_csr
     >>> X = as_csr([[2, np.nan], [0, 3], [np.nan, 1]], allow_nan=True)
-    >>> imputed_values(X, np.zeros(2, dtype=np.uint8)).tolist()
-    [1.0, 2.0]
+    >>> imputed_values(X, np.zeros(2, dtype=np.uint8), np.array([3.0, 1.0, 1.0])).tolist()
+    [1.5, 2.0]
     """
-    n, width = matrix.shape
+    width = matrix.shape[1]
     known = ~np.isnan(matrix.data)
-    n_missing = np.bincount(matrix.indices[~known], minlength=width)
-    sums = np.bincount(matrix.indices[known], matrix.data[known], minlength=width)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means = np.where(n_missing < n, sums / np.maximum(n - n_missing, 1), 0.0)
+    weight = np.repeat(weights, np.diff(matrix.indptr))
+    columns, values, weight_known = matrix.indices[known], matrix.data[known], weight[known]
+    missing_weight = np.bincount(matrix.indices[~known], weight[~known], minlength=width)
+    sums = np.bincount(columns, values * weight_known, minlength=width)
+    rest = weights.sum() - missing_weight
+    # Differences of sums of weights carry rounding: nothing is known of such a column.
+    some = rest > 1e-12 * weights.sum()
+    means = np.where(some, sums / np.where(some, rest, 1.0), 0.0)
     for column in np.flatnonzero(kinds == CATEGORICAL):
-        here = matrix.indices == column
-        counts = np.bincount(matrix.data[here & known].astype(np.int64), minlength=1)
-        counts[0] += n - int(here.sum())
-        means[column] = counts.argmax()
+        here = columns == column
+        totals = np.bincount(values[here].astype(np.int64), weight_known[here], minlength=1)
+        totals[0] += rest[column] - weight_known[here].sum()
+        means[column] = totals.argmax()
     return np.asarray(means, dtype=np.float32)
 
 

@@ -108,6 +108,21 @@ def test_regression_is_pruned_by_squared_loss():
     assert model.n_leaves_ == 2
 
 
+@pytest.mark.parametrize("scale", [2.0**-60, 2.0**60])
+def test_pruning_does_not_depend_on_the_units_of_weights_and_targets(scale):
+    X, y = table(200, seed=7)
+    weights = np.random.default_rng(0).random(200) + 0.5
+    one = RuleTreeClassifier(max_leaves=12).fit(X, y, weights)
+    other = RuleTreeClassifier(max_leaves=12).fit(X, y, weights * scale)
+    np.testing.assert_array_equal(other.path_nodes_, one.path_nodes_)
+    np.testing.assert_allclose(other.path_losses_, one.path_losses_, atol=1e-12)
+    settings = {"max_leaves": 12, "prune": "cv", "random_state": 0}
+    small = RuleTreeRegressor(**settings).fit(X, X[:, 0] + y)
+    large = RuleTreeRegressor(**settings).fit(X, (X[:, 0] + y) * scale)
+    np.testing.assert_array_equal(small.path_nodes_, large.path_nodes_)
+    assert small.n_leaves_ == large.n_leaves_
+
+
 def test_more_folds_than_samples_are_refused():
     with pytest.raises(ParameterError, match=r"must be at most the number of samples \(3\)"):
         RuleTreeClassifier(prune="cv").fit([[1.0], [2], [3]], [0, 1, 1])

@@ -47,6 +47,23 @@ def test_the_gap_of_a_greedy_tree_is_printed():
     assert "gap" in str(found)
 
 
-def test_one_class_is_refused():
-    with pytest.raises(DataError, match="y must hold two classes"):
-        compare_with_optimum(np.eye(3), np.ones(3))
+def test_any_two_classes_will_do():
+    rng = np.random.default_rng(1)
+    X = rng.random((90, 5)) < 0.5
+    y = X[:, 0] & X[:, 3]
+    expected = compare_with_optimum(X.astype(float), y)
+    for names in (np.array(["other", "zinc"]), np.array([1, 2]), np.array([-1.0, 1.0])):
+        assert compare_with_optimum(X.astype(float), names[y.astype(int)]) == expected
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (np.ones(3), r"y must hold two classes\. Got 1"),
+        ([0, 1, 2], r"y must hold two classes\. Got 3"),
+        ([[0], [1], [0]], r"a class for each of the 3 rows of X\. Got \(3, 1\)"),
+    ],
+)
+def test_other_targets_are_refused(y, message):
+    with pytest.raises(DataError, match=message):
+        compare_with_optimum(np.eye(3), y)

@@ -70,6 +70,7 @@ def test_what_is_printed_is_read_back(found, label):
         ("c in 3 -> e", "line 1, column 6: expected '{', got '3'"),
         ("c in {1; 2} -> e", "line 1, column 7: expected"),
         ("c in {1.5} -> e", "expected the number of a category"),
+        ("c in {inf} -> e", r"column 7: expected the number of a category \(0, 1, …\), got 'inf'"),
         ("c or 3 -> e", "column 6: expected 'missing'"),
         ('"shr -> e', "line 1, column 1: expected a closing quote"),
         ("OTHERWISE & a -> b", "line 1, column 11: expected '->', got '&'"),

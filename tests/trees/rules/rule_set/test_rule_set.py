@@ -3,14 +3,15 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from scipy.stats import binomtest
+from sklearn.base import clone
 
 import labelwood
 from labelwood import RuleSet, RuleTreeClassifier
-from labelwood.errors import DataError, LabelwoodWarning
-from labelwood.trees.rules.rule_set.estimator import rules_from_json
+from labelwood.errors import DataError, LabelwoodWarning, ParameterError
 from labelwood.trees.rules.rule_set.report import Share
 from trees.rules.trees import table, text
 
@@ -40,13 +41,13 @@ def test_rules_are_equivalent_to_the_tree_and_stay_so_when_simplified(seed):
         kinds["missing"] = ("value", "zero", "impute")[seed % 3]
     tree = RuleTreeClassifier(max_leaves=4 + seed % 9, min_samples_leaf=2, **kinds)
     tree.fit(features, classes)
+    rules = tree.rules()
+    simpler = rules.simplify()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LabelwoodWarning)  # new categories
         expected = tree.predict(fresh)
-    rules = tree.rules()
-    np.testing.assert_array_equal(rules.predict(fresh), expected)
-    simpler = rules.simplify()
-    np.testing.assert_array_equal(simpler.rules.predict(fresh), expected)
+        np.testing.assert_array_equal(rules.predict(fresh), expected)
+        np.testing.assert_array_equal(simpler.rules.predict(fresh), expected)
     before, after = (
         sum(len(r.conditions) for r in one.rule_list()) for one in (rules, simpler.rules)
     )
@@ -140,8 +141,138 @@ def test_edits_can_be_replayed_and_come_from_edited_text():
     assert edited.to_text() == wanted
     assert edited.edits_ == ["add 1: loss -> other", "OTHERWISE -> earn"]
     assert fitted().replay(edited.edits_).to_text() == wanted
-    again = RuleSet(rules_from_json(edited.to_json()), feature_names=WORDS).fit(X, y)
-    assert again.text_ == edited.text_
+
+
+def test_only_the_rules_after_the_last_edit_are_checked():
+    rules = RuleSet("shr -> earn\nOTHERWISE -> ~earn", feature_names=WORDS).fit(X, [1, 1, 0, 0])
+    # In between, rules speak of two labels, of which 0 and 1 can only stand for one.
+    renamed = rules.edit_to("shr -> gain\nOTHERWISE -> ~gain")
+    assert rules.replay(renamed.edits_).text_ == renamed.text_
+    swapped = "dividend & loss -> other\ndividend -> earn"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # in between, the first is behind the second
+        fitted("dividend & -loss -> other\nshr -> other\ndividend -> earn").edit_to(
+            f"{swapped}\nOTHERWISE -> other"
+        )
+
+
+def test_json_brings_everything_back_and_can_be_edited():
+    rules = fitted().add("dividend & -loss -> earn")
+    again = RuleSet.from_json(rules.to_json())
+    assert again.to_json() == rules.to_json()
+    assert again.edits_ == rules.edits_
+    np.testing.assert_array_equal(again.decision_function(X), rules.decision_function(X))
+    assert again.add("loss -> other", at=1).predict(X).tolist() == [
+        "earn",
+        "earn",
+        "other",
+        "other",
+    ]
+    changed = rules.to_json().replace("dividend & -loss", "dividend")
+    assert rules.edit_to(changed).edits_[1:] == ["drop 2", "add 2: dividend -> earn"]
+    assert rules.edit_to('{"rules": ["shr -> earn", "OTHERWISE -> other"]}').edits_[1:] == [
+        "drop 2"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("rules", "Not JSON: "),
+        ("[1]", "must be an object. Got list"),
+        ('{"rules": 1}', 'must be an object with a list "rules"'),
+        ('{"rules": ["a -> b"]}', "has no 'missing': from_json takes what to_json wrote"),
+        (None, "must be text. Got NoneType"),
+    ],
+)
+def test_json_that_is_no_rule_set_is_refused(text, message):
+    with pytest.raises(DataError, match=message):
+        RuleSet.from_json(text)
+
+
+def test_json_whose_parts_do_not_fit_is_refused():
+    good = fitted().to_json()
+    for old, new, message in [
+        ('"shr": 0', '"shr": 7', "do not fit together"),
+        ('"shr": 0', '"shr": "one"', "not what to_json writes"),
+        ('"missing": "error"', '"missing": "maybe"', "'missing' parameter of RuleSet must be"),
+        ("shr -> earn", "shr -> grain", "has a label that is no class"),
+    ]:
+        assert old in good
+        with pytest.raises((DataError, ParameterError), match=message):
+            RuleSet.from_json(good.replace(old, new))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_numbers_of_rules_mean_the_same_in_either_precision(dtype):
+    values = np.array([[0.1], [0.2], [0.3]], dtype=dtype)
+    for condition, expected in [
+        ("a <= 0.2", [1, 1, 0]),
+        ("a < 0.2", [1, 0, 0]),
+        ("a >= 0.2", [0, 1, 1]),
+        ("a > 0.2", [0, 0, 1]),
+        ("a = 0.2", [0, 1, 0]),
+        ("0.1 < a <= 0.3", [0, 1, 1]),
+    ]:
+        rules = RuleSet(f"{condition} -> y\nOTHERWISE -> n", feature_names=["a"])
+        rules.fit(values, ["y", "n", "n"])
+        assert (rules.predict(values) == "y").tolist() == [bool(one) for one in expected]
+        words = [{"a": float(one)} for one in (0.1, 0.2, 0.3)]
+        assert rules.predict_words(words).tolist() == rules.predict(values).tolist()
+        assert str(rules.rule_list()[0]) == f"{condition} -> y"
+
+
+def test_rules_are_equivalent_to_a_tree_whose_thresholds_lie_between_neighboring_floats():
+    rng = np.random.default_rng(0)
+    start = np.float32(0.1).view(np.int32)
+    values = (start + rng.integers(0, 12, 400)).astype(np.int32).view(np.float32)[:, None]
+    tree = RuleTreeClassifier().fit(values, rng.integers(0, 2, 400))
+    rules = tree.rules()
+    # Numbers of double precision around and between those of single precision.
+    near = np.concatenate([values, values.astype(float) * (1 + 2e-8), values.astype(float) - 3e-9])
+    for X in (near.astype(np.float32), near):
+        np.testing.assert_array_equal(rules.predict(X), tree.predict(X))
+        np.testing.assert_array_equal(rules.simplify().rules.predict(X), tree.predict(X))
+
+
+@pytest.mark.parametrize("seed", [0, 3, 5])
+def test_simplified_rules_keep_the_training_counts(seed):
+    features, labels = table(200, 4, n_classes=2 + seed % 3, seed=seed, levels=4)
+    rules = (
+        RuleTreeClassifier(max_leaves=4 + seed, min_samples_leaf=2).fit(features, labels).rules()
+    )
+    simpler = rules.simplify().rules
+    assert len(simpler.rule_list()) < len(rules.rule_list())
+    np.testing.assert_allclose(simpler.counts_.sum(axis=0), rules.counts_.sum(axis=0))
+    counted = clone(simpler).fit(features, labels)
+    np.testing.assert_allclose(simpler.counts_, counted.counts_)
+    np.testing.assert_allclose(
+        simpler.decision_function(features), counted.decision_function(features)
+    )
+
+
+def test_rules_of_a_tree_know_the_columns_of_its_table():
+    frame = pd.DataFrame({"age": [1.0, 2, 3, 4], "size": [0.0, 1, 0, 1]})
+    rules = RuleTreeClassifier().fit(frame, [0, 0, 1, 1]).rules()
+    assert rules.feature_names_in_.tolist() == ["age", "size"]
+    assert rules.predict(frame).tolist() == [0, 0, 1, 1]
+    with pytest.raises(DataError, match="feature names should match"):
+        rules.predict(frame[["size", "age"]])
+    again = RuleSet.from_json(rules.to_json())
+    assert again.predict(frame).tolist() == [0, 0, 1, 1]
+
+
+def test_categories_that_training_has_not_seen_are_warned_of():
+    codes = np.array([[1.0], [3], [1], [3]])
+    tree = RuleTreeClassifier(categorical_features=[0]).fit(codes, ["p", "q", "p", "q"])
+    by_hand = RuleSet("c in {1} -> p\nOTHERWISE -> q", feature_names=["c"]).fit(codes, list("pqpq"))
+    for model in (tree, tree.rules(), tree.rules().simplify().rules, by_hand):
+        for new in (0, 2, 9):
+            with pytest.warns(LabelwoodWarning, match=f"first: {new} in row 1, column 0"):
+                model.predict(np.array([[1.0], [new]]))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert model.predict(codes).tolist() == list("pqpq")
 
 
 def test_the_change_of_precision_and_recall_is_shown_before_anything_is_saved():
@@ -200,6 +331,20 @@ def test_bad_rules_are_told_with_their_place():
         fitted("OTHERWISE -> other\nshr -> earn")
     with pytest.raises(DataError, match=r"drop needs the number of a rule in 1…1. Got 2"):
         fitted().drop(2)
+    with pytest.raises(DataError, match=r"drop needs the number of a rule in 1…1. Got 'a'"):
+        fitted().drop("a")
+    with pytest.raises(DataError, match=r"move to needs the number of a rule in 1…1. Got 1.5"):
+        fitted().move(1, 1.5)
+    with pytest.raises(DataError, match="Edits must be text"):
+        fitted().replay(None)
+    with pytest.raises(DataError, match="A rule must be text"):
+        fitted().add(None)
+    with pytest.raises(DataError, match="Rules must be text"):
+        fitted().edit_to(None)
+    with pytest.raises(DataError, match="line 2, column 12: expected a condition"):
+        fitted().replay("drop 1\nadd 1: a & -> earn")
+    with pytest.raises(DataError, match="There is one OTHERWISE, the last line"):
+        fitted().add("OTHERWISE -> earn")
     with pytest.raises(DataError, match="line 1: expected 'drop N'"):
         fitted().replay("remove 3")
     with pytest.raises(DataError, match="Expected one rule"):

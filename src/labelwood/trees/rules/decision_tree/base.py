@@ -24,7 +24,12 @@ from labelwood.trees import readable
 from labelwood.trees.rules.decision_tree.arrays import RuleTrees
 from labelwood.trees.rules.decision_tree.pruning import PruningPath
 from labelwood.trees.rules.decision_tree.readout import SplitReader
-from labelwood.trees.rules.features import fill_missing, read_matrix, warn_of_new_categories
+from labelwood.trees.rules.features import (
+    categories_by_column,
+    fill_missing,
+    read_matrix,
+    warn_of_new_categories,
+)
 
 
 class Columns:
@@ -105,13 +110,14 @@ class RuleTreeMixin:
         ]
         self._pruned_trees = grown.collapsed(np.concatenate([np.empty(0, dtype=np.int64), *nodes]))
 
-    def _n_categories(self) -> dict[int, int]:
-        return dict(self.categories_.tolist())  # type: ignore[attr-defined]
+    def _warn_of_new_categories(self, matrix: CSR) -> None:
+        seen = categories_by_column(self.categories_)  # type: ignore[attr-defined]
+        warn_of_new_categories(matrix, seen, "they take the side of more training samples")
 
     def _read(self, X: object) -> CSR:
         """Checked features with missing values filled as in training."""
         matrix = read_matrix(self, X)
-        warn_of_new_categories(matrix, self._n_categories())
+        self._warn_of_new_categories(matrix)
         return fill_missing(matrix, self.missing, self.imputed_)  # type: ignore[attr-defined]
 
     @property

@@ -29,15 +29,10 @@ from labelwood.trees.rules.decision_tree.fitting import (
     make_table,
     stop_reason,
 )
-from labelwood.trees.rules.decision_tree.readout import SplitReader
-from labelwood.trees.rules.features import (
-    check_weights,
-    fill_missing,
-    read_matrix,
-    warn_of_new_categories,
-)
+from labelwood.trees.rules.decision_tree.readout import SplitReader, rules_of_tree
+from labelwood.trees.rules.features import check_weights, fill_missing, read_matrix
 from labelwood.trees.rules.growth import CriterionName, make_criterion, many_targets, single_target
-from labelwood.trees.rules.rule_set import RuleSet, rules_of_tree
+from labelwood.trees.rules.rule_set import RuleSet
 
 _ROWS_AT_ONCE = 1_024
 
@@ -116,6 +111,8 @@ class RuleTreeClassifier(RuleTreeMixin, LabelEstimator):
         values go left, and the sides of missing values and of more training samples.
     mask_indptr_, masks_ : arrays
         Categories that go left, as bits.
+    categories_ : array of shape (n, 2)
+        Columns and categories that training has seen.
     n_samples_, weights_, losses_, values_ : arrays
         For each node its training samples, their weight, its loss under the criterion, and
         the share of each class or label (of the second class, if there are two).
@@ -206,7 +203,10 @@ class RuleTreeClassifier(RuleTreeMixin, LabelEstimator):
         return self
 
     def _check_X(self, X: object, *, reset: bool = False) -> CSR:
-        return read_matrix(self, X, reset=reset)
+        matrix = read_matrix(self, X, reset=reset)
+        if not reset:
+            self._warn_of_new_categories(matrix)
+        return matrix
 
     def _tasks(self, Y: CSR, weights: DoubleArray) -> list[Callable[[], Task]]:
         """What each tree learns; targets are made when its turn comes, to save memory."""
@@ -274,7 +274,6 @@ class RuleTreeClassifier(RuleTreeMixin, LabelEstimator):
         return np.asarray(values[leaves[:, 0]])
 
     def _walk(self, X: CSR) -> PointerArray:
-        warn_of_new_categories(X, self._n_categories())
         filled = fill_missing(X, self.missing, self.imputed_)
         return self._trees().apply(filled, self.n_jobs)
 

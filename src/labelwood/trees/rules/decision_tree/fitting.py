@@ -22,13 +22,17 @@ from labelwood.trees.rules.decision_tree.pruning import (
     size_curve,
 )
 from labelwood.trees.rules.features import (
-    category_counts,
+    Categories,
+    category_pairs,
+    check_categories,
     feature_kinds,
     fill_missing,
     imputed_values,
+    seen_categories,
     sort_matrix,
 )
 from labelwood.trees.rules.growth import (
+    CATEGORICAL,
     BoolArray,
     Criterion,
     Entries,
@@ -48,7 +52,7 @@ class Table:
     entries: Entries
     kinds: KindArray
     positive: BoolArray
-    n_categories: dict[int, int]
+    categories: Categories
     imputed: FloatArray
     weights: DoubleArray
 
@@ -83,13 +87,15 @@ class Grown(NamedTuple):
 def make_table(owner: Any, matrix: CSR, weights: DoubleArray) -> Table:
     """Kinds, categories and missing values by the owner's parameters."""
     kinds = feature_kinds(owner)
+    check_categories(matrix, kinds)
     imputed = np.empty(0, dtype=np.float32)
     if owner.missing == "impute":
-        imputed = imputed_values(matrix, kinds)
+        imputed = imputed_values(matrix, kinds, weights)
     matrix = fill_missing(matrix, owner.missing, imputed)
-    n_categories = category_counts(matrix, kinds)
+    columns = np.flatnonzero(kinds == CATEGORICAL)
+    seen = seen_categories(matrix[weights > 0], columns) if columns.size else {}
     entries, positive = sort_matrix(matrix, weights > 0)
-    return Table(matrix, entries, kinds, positive, n_categories, imputed, weights)
+    return Table(matrix, entries, kinds, positive, seen, imputed, weights)
 
 
 def grow_all(owner: Any, table: Table, tasks: Sequence[Callable[[], Task]]) -> list[Grown]:
@@ -111,7 +117,7 @@ def _grow_one(
         table.entries,
         table.kinds,
         table.positive,
-        table.n_categories,
+        {column: int(seen.max(initial=0)) + 1 for column, seen in table.categories.items()},
         rows,
         task.targets,
         task.squares,
@@ -204,7 +210,7 @@ def fitted_attributes(grown: Sequence[Grown], table: Table) -> dict[str, Any]:
         ),
         "cv_losses_": np.concatenate([np.empty(0), *(c.losses for c in curves)]),
         "cv_standard_errors_": np.concatenate([np.empty(0), *(c.standard_errors for c in curves)]),
-        "categories_": np.array(list(table.n_categories.items()), dtype=np.int64).reshape(-1, 2),
+        "categories_": category_pairs(table.categories),
         "imputed_": table.imputed,
     }
     return values

@@ -43,16 +43,16 @@ def pruning_path(trees: RuleTrees, losses: DoubleArray) -> PruningPath:
     parent = np.full(right.size, -1, dtype=np.int64)
     parent[inner + 1] = parent[right[inner]] = inner
     is_leaf = right < 0
+    scales = [(own, float(own[trees.roots].sum()) or 1.0) for own in (losses, trees.losses)]
 
     def entry(node: int) -> tuple[float, float, int]:
         children = [node + 1, int(right[node])]
-        increase = float(losses[node] - losses[children].sum())
-        # Sums of weights that are no whole numbers carry rounding, which must not order ties.
-        return (
-            round(increase, 9),
-            float(trees.losses[node] - trees.losses[children].sum()),
-            -node,
+        # Sums of weights that are no whole numbers carry rounding, which must not order ties. It
+        # is relative to the loss of the root, whatever the units of weights and targets are.
+        first, second = (
+            round(float(own[node] - own[children].sum()) / scale, 9) for own, scale in scales
         )
+        return first, second, -node
 
     heap = [entry(int(v)) for v in inner if is_leaf[v + 1] and is_leaf[right[v]]]
     heapq.heapify(heap)
@@ -60,10 +60,9 @@ def pruning_path(trees: RuleTrees, losses: DoubleArray) -> PruningPath:
     loss = float(losses[is_leaf].sum())
     path = [loss]
     while heap:
-        increase, _, negative = heapq.heappop(heap)
-        node = -negative
+        node = -heapq.heappop(heap)[2]
         nodes.append(node)
-        loss += increase
+        loss += float(losses[node] - losses[[node + 1, int(right[node])]].sum())
         path.append(loss)
         is_leaf[node] = True
         above = int(parent[node])
@@ -115,7 +114,8 @@ def choose_size(curves: list[DoubleArray], rule: float = 1.0) -> SizeChoice:
     errors = table.std(axis=0, ddof=1) / np.sqrt(len(curves))
     best = int(np.argmin(means))
     limit = means[best] + rule * errors[best]
-    chosen = int(np.flatnonzero(means <= limit + 1e-12)[0])
+    # The limit carries rounding, relative to the losses.
+    chosen = int(np.flatnonzero(means <= limit * (1 + 1e-12))[0])
     return SizeChoice(np.arange(1, n + 1), means, errors, best + 1, chosen + 1)
 
 

@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from labelwood.errors import DataError
 from labelwood.trees import readable
 from labelwood.trees.rules.decision_tree.arrays import RuleTrees
 from labelwood.trees.rules.features import feature_names_of
-from labelwood.trees.rules.rule_set import Condition, Rule, quoted
+from labelwood.trees.rules.rule_set import Condition, Rule, RuleSet, quoted
 
 
 class SplitReader:
@@ -42,8 +43,7 @@ class SplitReader:
             # Categories that training has not seen go with the larger side: they are what is
             # outside the set that names the smaller one.
             excluded = bool(trees.larger_left[node])
-            known = self.model._n_categories()[int(trees.features[node])]
-            members = frozenset(np.flatnonzero(bits[:known] != excluded).tolist())
+            members = frozenset(np.flatnonzero(bits.astype(bool) != excluded).tolist())
             return (
                 Condition(name, categories=members, excluded=excluded, missing=at_left),
                 Condition(name, categories=members, excluded=not excluded, missing=at_right),
@@ -88,3 +88,54 @@ class SplitReader:
                 children.reverse()
             stack += [(child, (*path, one)) for child, one in reversed(children)]
         return found
+
+
+def rules_of_tree(model: Any, reader: SplitReader, label: object = None) -> RuleSet:
+    """The rules along the paths of one of the model's trees, a rule a leaf.
+
+    The rule of the last leaf becomes OTHERWISE: the leaves divide all samples among them.
+    """
+    tree, output = _tree_of(model, label)
+    trees = reader.trees
+    found = reader.rules(tree)
+    nodes = [node for _, node in found]
+    values = trees.values[nodes]
+    weights = trees.weights[nodes][:, None]
+    if output is None:
+        names = [rule.label for rule, _ in found]
+        binary = model.classes_.size == 2
+        counts = weights * (np.column_stack([1 - values, values]) if binary else values)
+    else:
+        name = str(model.classes_[output])
+        share = values[:, [0 if values.shape[1] == 1 else output]]
+        names = [name if p > 0.5 else f"~{name}" for p in share[:, 0]]
+        counts = weights * np.column_stack([1 - share, share])
+    rules = [Rule(rule.conditions, one) for (rule, _), one in zip(found, names, strict=True)]
+    rules[-1] = Rule((), rules[-1].label)
+    given = [reader.names[i] for i in range(len(reader.names))] if reader.names else None
+    result = RuleSet("\n".join(map(str, rules)), feature_names=given, missing=model.missing)
+    result.n_features_in_ = model.n_features_in_
+    result.classes_ = model.classes_ if output is None else np.array([0, 1])
+    if hasattr(model, "feature_names_in_"):
+        result.feature_names_in_ = model.feature_names_in_
+    result.imputed_ = model.imputed_
+    result.categories_ = model.categories_
+    result.edits_ = []
+    result._set_rules(rules)
+    result.counts_ = np.asarray(counts, dtype=np.float64)
+    return result
+
+
+def _tree_of(model: Any, label: object) -> tuple[int, int | None]:
+    """The tree to read, and the output when it is one of a label set's."""
+    if not model.multilabel_:
+        if label is not None:
+            raise DataError("label is for a model of label sets; this one tells classes apart.")
+        return 0, None
+    names = model.classes_.tolist()
+    if label is None and len(names) == 1:
+        label = names[0]
+    if label not in names:
+        raise DataError(f"label must be one of the model's labels. Got {label!r}.")
+    place = names.index(label)
+    return (0 if model.shared_tree else place), place

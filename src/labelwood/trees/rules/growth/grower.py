@@ -17,8 +17,8 @@ from labelwood.trees.rules.growth._entry_kernels import (
 from labelwood.trees.rules.growth.problem import Problem
 from labelwood.trees.rules.growth.splitting import BestSplit, NodeSums, best_split
 
-# A node counts as pure when its loss is below this share of its weight: sums of weights that
-# are no whole numbers differ from each other by rounding.
+# A node counts as pure when its loss is below this share of the sums that it is the difference
+# of: sums of weights and targets that are no whole numbers carry rounding.
 _PURE = 1e-12
 
 
@@ -120,7 +120,8 @@ class Grower:
     def _search(self, node: Node) -> None:
         """Find the split of a node, or the reason why it is a leaf."""
         growth, sums = self.growth, node.node
-        if node.loss <= _PURE * max(sums.weight, sums.squares):
+        scale = sums.squares if self.problem.criterion.has_constant else sums.weight
+        if node.loss <= _PURE * scale:
             node.reason = "pure"
         elif growth.max_depth and node.depth >= growth.max_depth:
             node.reason = "max_depth"

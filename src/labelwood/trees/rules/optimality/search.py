@@ -43,7 +43,7 @@ class Optimality:
 
 def compare_with_optimum(
     X: object,
-    y: AnyArray,
+    y: object,
     *,
     n_leaves: int = 3,
     n_features: int = 200,
@@ -52,9 +52,10 @@ def compare_with_optimum(
 ) -> Optimality:
     """Compare the greedy tree with the best of all trees of two or three leaves.
 
-    Tests ask whether a feature is above 0, for the `n_features` features that are best at the
-    root. The greedy tree takes the split of least squared loss (Gini index) at each step, as
-    `RuleTreeClassifier` does; both are then measured by `loss` on the same samples.
+    `y` holds one of two classes for each sample. Tests ask whether a feature is above 0, for the
+    `n_features` features that are best at the root. The greedy tree takes the split of least
+    squared loss (Gini index) at each step, as `RuleTreeClassifier` does; both are then measured
+    by `loss` on the same samples.
 
     Examples
     --------
@@ -68,9 +69,7 @@ def compare_with_optimum(
     check_parameter(owner, "n_features", n_features, Integer(low=1, high=2_000))
     check_parameter(owner, "loss", loss, OneOf("zero_one", "squared"))
     matrix = as_csr(X)
-    target = np.asarray(y).astype(bool)
-    if target.shape != (matrix.shape[0],) or np.unique(target).size < 2:
-        raise DataError(f"y must hold two classes for the {matrix.shape[0]} rows of X.")
+    target = _second_class(y, matrix.shape[0])
     present = matrix.copy()
     present.data = (present.data > 0).astype(np.float32)
     chosen = _best_features(present, target, n_features)
@@ -103,6 +102,20 @@ def compare_with_optimum(
         _described(names, int(at[1]), int(at[0]), int(at[2])),
         chosen.size,
     )
+
+
+def _second_class(y: object, n: int) -> AnyArray:
+    """Which samples have the second of two classes."""
+    values = np.asarray(y)
+    if values.shape != (n,):
+        raise DataError(f"y must hold a class for each of the {n} rows of X. Got {values.shape}.")
+    try:
+        classes = np.unique(values)
+    except TypeError:  # classes of different types have no order
+        raise DataError("The classes in y must be all texts or all numbers.") from None
+    if classes.size != 2:
+        raise DataError(f"y must hold two classes. Got {classes.size}.")
+    return np.asarray(values == classes[1])
 
 
 @dataclass(frozen=True)

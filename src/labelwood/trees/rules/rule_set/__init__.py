@@ -1,7 +1,7 @@
 """Ordered rules: conditions, the text people write, matching, edits, reports, shortening."""
 
 from labelwood.trees.rules.rule_set.conditions import Condition, Rule, quoted
-from labelwood.trees.rules.rule_set.estimator import RuleSet, rules_of_tree
+from labelwood.trees.rules.rule_set.estimator import RuleSet
 from labelwood.trees.rules.rule_set.matching import satisfied
 from labelwood.trees.rules.rule_set.parsing import parse_conditions, unquoted
 from labelwood.trees.rules.rule_set.report import Share
@@ -13,7 +13,6 @@ __all__ = [
     "Share",
     "parse_conditions",
     "quoted",
-    "rules_of_tree",
     "satisfied",
     "unquoted",
 ]

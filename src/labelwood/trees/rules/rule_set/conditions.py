@@ -10,6 +10,7 @@ import numpy as np
 
 _BARE_NAME = re.compile(r"(?!-)(?:[^\s&<>=≤≥{},\"→~#-]|-(?!>))+")
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?inf")
+_MAX_PLAIN = 1e15  # whole numbers below this are printed with all their digits
 KEYWORDS = ("OTHERWISE", "in", "not", "or", "is", "missing")
 
 
@@ -20,6 +21,10 @@ class Condition:
     A value satisfies it when it is in the interval (low, high] and, where `categories` are
     given, in that set (or, with `excluded`, outside of it). A missing value satisfies it
     when `missing` is set.
+
+    Features are numbers of single precision, as in every matrix of the package, and so are the
+    values that are compared: `a <= 0.1` holds for the 0.1 of a table of either precision. Limits
+    are rounded down to single precision, which is the same for all such values.
 
     Examples
     --------
@@ -34,16 +39,23 @@ class Condition:
     excluded: bool = False
     missing: bool = False
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "low", _rounded_down(self.low))
+        object.__setattr__(self, "high", _rounded_down(self.high))
+
     def holds(self, value: float) -> bool:
         """Whether a value satisfies the condition."""
         if math.isnan(value):
             return self.missing
+        value = single(value)
         if not self.low < value <= self.high:
             return False
         return self.categories is None or (value in self.categories) != self.excluded
 
     def holds_for(self, values: np.ndarray) -> np.ndarray:
         """The same for an array of values."""
+        with np.errstate(over="ignore"):
+            values = np.asarray(values, dtype=np.float32)
         found = (values > self.low) & (values <= self.high)
         if self.categories is not None:
             found &= np.isin(values, list(self.categories)) != self.excluded
@@ -127,6 +139,8 @@ class Condition:
             return f"{name} not missing"
         if self.low == -math.inf:
             return f"{name} {_upper_bound(self.high)}"
+        if self.low == strictly_below(self.high):
+            return f"{name} = {number_text(self.high)}"
         sign, number = _lower_bound(self.low)
         if self.high == math.inf:
             return f"{name} {'>' if sign == '<' else '>='} {number}"
@@ -163,18 +177,42 @@ def quoted(name: str) -> str:
 
 
 def number_text(value: float) -> str:
-    """The shortest text that is read back as the same number."""
-    whole = abs(value) < 1e15 and value == int(value)
-    return str(int(value)) if whole else repr(float(value))
+    """The shortest text that is read back as the same number of single precision.
+
+    Examples
+    --------
+    >>> number_text(0.10000000149011612), number_text(3.0), number_text(1e20)
+    ('0.1', '3', '1e+20')
+    """
+    shortest = float(str(np.float32(value)))
+    if abs(shortest) < _MAX_PLAIN and shortest == int(shortest):
+        return str(int(shortest))
+    return str(np.float32(value))
+
+
+def single(value: float) -> float:
+    """The number of single precision that is nearest to `value`."""
+    with np.errstate(over="ignore"):
+        return float(np.float32(value))
+
+
+def _rounded_down(value: float) -> float:
+    """The largest number of single precision that is not above `value`."""
+    nearest = single(value)
+    return strictly_below(nearest) if nearest > value else nearest
 
 
 def strictly_below(value: float) -> float:
-    """The largest number below `value`: x < value means x ≤ that."""
-    return float(np.nextafter(value, -math.inf))
+    """The largest number of single precision below `value`: x < value means x ≤ that."""
+    return float(np.nextafter(np.float32(value), np.float32(-np.inf)))
+
+
+def _strictly_above(value: float) -> float:
+    return float(np.nextafter(np.float32(value), np.float32(np.inf)))
 
 
 def _upper_bound(high: float) -> str:
-    above = float(np.nextafter(high, math.inf))
+    above = _strictly_above(high)
     if len(number_text(above)) < len(number_text(high)):
         return f"< {number_text(above)}"
     return f"<= {number_text(high)}"
@@ -182,7 +220,7 @@ def _upper_bound(high: float) -> str:
 
 def _lower_bound(low: float) -> tuple[str, str]:
     """The sign and number to the left of a name: low < x, or low ≤ x where that is shorter."""
-    above = float(np.nextafter(low, math.inf))
+    above = _strictly_above(low)
     if len(number_text(above)) < len(number_text(low)):
         return "<=", number_text(above)
     return "<", number_text(low)

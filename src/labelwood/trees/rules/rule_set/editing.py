@@ -4,6 +4,7 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import TypeAlias
 
 import numpy as np
@@ -49,7 +50,9 @@ class Add:
         """The rules after the edit."""
         _check_number("add", self.number, len(rules))
         if not self.rule.conditions:
-            raise DataError("There is one OTHERWISE only; drop is not possible, edit the text.")
+            raise DataError(
+                "There is one OTHERWISE, the last line; replay('OTHERWISE -> label') changes it."
+            )
         return (*rules[: self.number - 1], self.rule, *rules[self.number - 1 :])
 
     def apply_rows(self, rows: DoubleArray) -> DoubleArray:
@@ -115,7 +118,10 @@ def parse_edits(edits: str | Iterable[str]) -> list[Edit]:
     >>> [str(one) for one in parse_edits("drop 3\\nadd 2: a & -b -> c\\nmove 5 to 2")]
     ['drop 3', 'add 2: a & -b -> c', 'move 5 to 2']
     """
-    lines = edits.splitlines() if isinstance(edits, str) else list(edits)
+    lines = edits.splitlines() if isinstance(edits, str) else edits
+    lines = list(lines) if isinstance(lines, Iterable) else [None]
+    if not all(isinstance(one, str) for one in lines):
+        raise DataError("Edits must be text, one edit a line, or a list of such lines.")
     return [
         _parse_edit(line, number)
         for number, line in enumerate(lines, start=1)
@@ -125,7 +131,7 @@ def parse_edits(edits: str | Iterable[str]) -> list[Edit]:
 
 def _parse_edit(line: str, number: int) -> Edit:
     if line.strip().startswith("OTHERWISE"):
-        return Otherwise(one_rule(line))
+        return Otherwise(one_rule(line, number))
     found = _EDIT.fullmatch(line)
     if found is None:
         raise DataError(
@@ -136,12 +142,15 @@ def _parse_edit(line: str, number: int) -> Edit:
         return Drop(int(found["drop"]))
     if found["move"]:
         return Move(int(found["move"]), int(found["to"]))
-    return Add(int(found["add"]), one_rule(found["rule"]))
+    # The rule is parsed with blanks in place of what stands before it, for the column of errors.
+    return Add(int(found["add"]), one_rule(" " * found.start("rule") + found["rule"], number))
 
 
-def one_rule(text: str) -> Rule:
-    """The one rule in a text."""
-    rules = parse_rules(text)
+def one_rule(text: str, line: int = 1) -> Rule:
+    """The one rule in a text that is this line of edits."""
+    if not isinstance(text, str):
+        raise DataError(f"A rule must be text. Got {type(text).__name__}.")
+    rules = parse_rules("\n" * (line - 1) + text)
     if len(rules) != 1:
         raise DataError(f"Expected one rule, got {len(rules)}: {text!r}.")
     return rules[0]
@@ -173,5 +182,6 @@ def check_otherwise(rules: Sequence[Rule]) -> None:
 
 
 def _check_number(what: str, number: int, last: int) -> None:
-    if isinstance(number, bool) or not 1 <= number <= last:
+    whole = isinstance(number, Integral) and not isinstance(number, bool)
+    if not whole or not 1 <= number <= last:
         raise DataError(f"{what} needs the number of a rule in 1…{last}. Got {number!r}.")

@@ -1,6 +1,5 @@
 """An ordered list of rules that is read, edited, evaluated and saved: a classifier by words."""
 
-import json
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
@@ -11,11 +10,19 @@ from sklearn.utils.validation import check_is_fitted
 from labelwood.core.caller import user_stacklevel
 from labelwood.core.classes import ClassEstimator
 from labelwood.core.contract import FittedAttributes
-from labelwood.core.params import Constraints, OneOf
+from labelwood.core.params import Constraints, OneOf, check_parameters
 from labelwood.core.types import CSR, AnyArray, DoubleArray, PointerArray
 from labelwood.errors import DataError, LabelwoodWarning
-from labelwood.trees.rules.features import feature_names_of, fill_missing, read_matrix
-from labelwood.trees.rules.rule_set import editing
+from labelwood.trees.rules.features import (
+    categories_by_column,
+    category_pairs,
+    feature_names_of,
+    fill_missing,
+    read_matrix,
+    seen_categories,
+    warn_of_new_categories,
+)
+from labelwood.trees.rules.rule_set import as_json, editing
 from labelwood.trees.rules.rule_set.conditions import Rule
 from labelwood.trees.rules.rule_set.matching import (
     RuleText,
@@ -58,7 +65,9 @@ class RuleSet(ClassEstimator):
         The features that the rules read, and their columns (−1 for a word that X lacks).
     counts_ : array of shape (n_rules, n_classes)
         Weight of the training samples of each class that each rule was the first to match; 0
-        for rules that were added since.
+        for rules that were added since. `fit` counts again.
+    categories_ : array of shape (n, 2)
+        Columns and categories that training has seen, of features that rules ask for.
     edits_ : list of str
         What was changed since the rules were made, in order; `replay` takes it.
 
@@ -89,6 +98,7 @@ class RuleSet(ClassEstimator):
         "words_": np.ndarray,
         "columns_": (np.int64, ("words",)),
         "imputed_": (np.float32, (None,)),
+        "categories_": (np.int64, (None, 2)),
         "counts_": (np.float64, ("rules", "classes")),
         "edits_": list,
     }
@@ -97,6 +107,7 @@ class RuleSet(ClassEstimator):
     words_: AnyArray
     columns_: PointerArray
     imputed_: AnyArray
+    categories_: PointerArray
     counts_: DoubleArray
     edits_: list[str]
 
@@ -120,6 +131,8 @@ class RuleSet(ClassEstimator):
         self.imputed_ = np.empty(0, dtype=np.float32)
         self.edits_ = []
         self._set_rules(rules, check_otherwise=False)
+        asked = np.array(self._category_columns(rules), dtype=np.int64)
+        self.categories_ = category_pairs(seen_categories(matrix[weights > 0], asked))
         matched = first_match(rules, self._values(matrix), self._word_places())
         if not rules or rules[-1].conditions:
             rest = weights * (matched == len(rules))
@@ -165,7 +178,7 @@ class RuleSet(ClassEstimator):
                 LabelwoodWarning,
                 stacklevel=user_stacklevel(),
             )
-        columns = [known.get(word, _NO_COLUMN) for word in words]
+        columns = [known.get(word, previous.get(word, _NO_COLUMN)) for word in words]
         self.words_ = np.array(words, dtype=np.str_)
         self.columns_ = np.array(columns, dtype=np.int64)
         self.text_ = "\n".join(map(str, rules))
@@ -180,7 +193,22 @@ class RuleSet(ClassEstimator):
         return rule_problems(self.rule_list())
 
     def _check_X(self, X: object, *, reset: bool = False) -> CSR:
-        return read_matrix(self, X, reset=reset)
+        matrix = read_matrix(self, X, reset=reset)
+        if not reset:
+            read = self._category_columns(self.rule_list())
+            seen = categories_by_column(self.categories_)
+            seen = {column: known for column, known in seen.items() if column in read}
+            warn_of_new_categories(matrix, seen, "rules with 'in' do not match them")
+        return matrix
+
+    def _category_columns(self, rules: Sequence[Rule]) -> list[int]:
+        """The columns that rules ask for membership in a set."""
+        places = self._word_places()
+        words = {
+            one.feature for rule in rules for one in rule.conditions if one.categories is not None
+        }
+        columns = (int(self.columns_[places[word]]) for word in words)
+        return sorted(column for column in columns if column >= 0)
 
     def _word_places(self) -> dict[str, int]:
         return {str(word): place for place, word in enumerate(self.words_)}
@@ -249,25 +277,30 @@ class RuleSet(ClassEstimator):
         return self._edited(editing.Move(number, to))
 
     def replay(self, edits: str | Iterable[str]) -> "RuleSet":
-        """Apply edits as in `edits_`, one a line: drop 3, add 2: a & -b -> c, move 5 to 2."""
-        result = self
-        for edit in editing.parse_edits(edits):
-            result = result._edited(edit)
-        return result
+        """Apply edits as in `edits_`, one a line: drop 3, add 2: a & -b -> c, move 5 to 2.
+
+        Labels and problems are those of the rules after the last edit.
+        """
+        return self._edited(*editing.parse_edits(edits))
 
     def edit_to(self, text: str) -> "RuleSet":
-        """With the rules of a text that a person has edited; the difference becomes edits."""
-        result = self
-        for edit in editing.difference(self.rule_list(), parse_rules(text)):
-            result = result._edited(edit)
-        return result
+        """With the rules of a text that a person has edited; the difference becomes edits.
 
-    def _edited(self, edit: "editing.Edit") -> "RuleSet":
-        rules = edit.apply(self.rule_list())
+        The text has one rule a line, as `to_text` writes it, or is JSON as that of `to_json`, of
+        which only the rules are read.
+        """
+        if isinstance(text, str) and text.lstrip().startswith("{"):  # no rule starts like this
+            text = as_json.rules_in(text)
+        return self._edited(*editing.difference(self.rule_list(), parse_rules(text)))
+
+    def _edited(self, *edits: "editing.Edit") -> "RuleSet":
+        rules, counts = self.rule_list(), self.counts_
+        for edit in edits:
+            rules, counts = edit.apply(rules), edit.apply_rows(counts)
         result = self._copy()
         result._set_rules(rules)
-        result.counts_ = edit.apply_rows(self.counts_)
-        result.edits_ = [*self.edits_, str(edit)]
+        result.counts_ = counts
+        result.edits_ = [*self.edits_, *map(str, edits)]
         result.rules = result.text_
         fresh = set(rule_problems(rules)) - set(self.problems())
         for problem in sorted(fresh):
@@ -301,12 +334,25 @@ class RuleSet(ClassEstimator):
 
     def to_json(self) -> str:
         """The rules, their training counts and the edits, as JSON that `from_json` takes."""
-        names = [str(one) for one in self.classes_.tolist()]
-        rules = [
-            {"rule": str(rule), "counts": dict(zip(names, row.tolist(), strict=True))}
-            for rule, row in zip(self.rule_list(), self.counts_, strict=True)
-        ]
-        return json.dumps({"rules": rules, "edits": self.edits_}, ensure_ascii=False, indent=2)
+        check_is_fitted(self)
+        return as_json.dump(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The fitted rule set that `to_json` wrote.
+
+        Examples
+        --------
+        >>> rules = RuleSet("x0 -> b\\nOTHERWISE -> a").fit([[0.0], [1.0]], ["a", "b"])
+        >>> RuleSet.from_json(rules.to_json()).predict([[3.0]]).tolist()
+        ['b']
+        """
+        result = cls()
+        as_json.load_into(result, text)
+        check_parameters(result, cls._constraints)
+        result.text_ = "\n".join(map(str, parse_rules(result.rules or "")))
+        result._check_fitted()
+        return result
 
     def __str__(self) -> str:
         if not hasattr(self, "text_"):
@@ -329,7 +375,11 @@ class RuleSet(ClassEstimator):
         editing.check_otherwise(rules)
         check_labels(rules, self.classes_)
         words = {name for rule in rules for name in rule.features}
-        if set(self.words_.tolist()) != words or np.any(self.columns_ >= self.n_features_in_):
+        columns_fit = not np.any(self.columns_ < _NO_COLUMN) and not (
+            np.any(self.columns_ >= self.n_features_in_)
+            or np.any(self.categories_[:, 0] >= self.n_features_in_)
+        )
+        if set(self.words_.tolist()) != words or not columns_fit:
             raise DataError("the words of the rules and their columns do not fit together")
         if self.missing == "impute" and self.imputed_.size != self.n_features_in_:
             raise DataError("imputed_ must have a value for each feature")
@@ -340,61 +390,3 @@ class RuleSet(ClassEstimator):
         # Without rules it predicts the commonest class.
         tags.classifier_tags.poor_score = True
         return tags
-
-
-def rules_from_json(text: str) -> str:
-    """The rules in a JSON document of `RuleSet.to_json`, as text."""
-    try:
-        content = json.loads(text)
-        rules = [one if isinstance(one, str) else one["rule"] for one in content["rules"]]
-    except (ValueError, KeyError, TypeError) as error:
-        raise DataError(f"Not a JSON document with a list 'rules': {error}.") from None
-    return "\n".join(rules)
-
-
-def rules_of_tree(model: Any, reader: Any, label: object = None) -> RuleSet:
-    """The rules along the paths of one of the model's trees, a rule a leaf.
-
-    The rule of the last leaf becomes OTHERWISE: the leaves divide all samples among them.
-    """
-    tree, output = _tree_of(model, label)
-    trees = reader.trees
-    found = reader.rules(tree)
-    nodes = [node for _, node in found]
-    values = trees.values[nodes]
-    weights = trees.weights[nodes][:, None]
-    if output is None:
-        names = [rule.label for rule, _ in found]
-        binary = model.classes_.size == 2
-        counts = weights * (np.column_stack([1 - values, values]) if binary else values)
-    else:
-        name = str(model.classes_[output])
-        share = values[:, [0 if values.shape[1] == 1 else output]]
-        names = [name if p > 0.5 else f"~{name}" for p in share[:, 0]]
-        counts = weights * np.column_stack([1 - share, share])
-    rules = [Rule(rule.conditions, one) for (rule, _), one in zip(found, names, strict=True)]
-    rules[-1] = Rule((), rules[-1].label)
-    given = [reader.names[i] for i in range(len(reader.names))] if reader.names else None
-    result = RuleSet("\n".join(map(str, rules)), feature_names=given, missing=model.missing)
-    result.n_features_in_ = model.n_features_in_
-    result.classes_ = model.classes_ if output is None else np.array([0, 1])
-    result.imputed_ = model.imputed_
-    result.edits_ = []
-    result._set_rules(rules)
-    result.counts_ = np.asarray(counts, dtype=np.float64)
-    return result
-
-
-def _tree_of(model: Any, label: object) -> tuple[int, int | None]:
-    """The tree to read, and the output when it is one of a label set's."""
-    if not model.multilabel_:
-        if label is not None:
-            raise DataError("label is for a model of label sets; this one tells classes apart.")
-        return 0, None
-    names = model.classes_.tolist()
-    if label is None and len(names) == 1:
-        label = names[0]
-    if label not in names:
-        raise DataError(f"label must be one of the model's labels. Got {label!r}.")
-    place = names.index(label)
-    return (0 if model.shared_tree else place), place

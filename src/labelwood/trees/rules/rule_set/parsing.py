@@ -12,6 +12,8 @@ condition  = name                                    the feature is above 0: the
            | condition "or" "missing"
 label      = ["~"] name                              ~earn: not earn
 name       = word | '"' any text '"'                 quotes for what is no word
+
+Numbers are rounded to single precision, as features are.
 """
 
 import json
@@ -20,7 +22,7 @@ import re
 from typing import NamedTuple, NoReturn
 
 from labelwood.errors import DataError
-from labelwood.trees.rules.rule_set.conditions import Condition, Rule, strictly_below
+from labelwood.trees.rules.rule_set.conditions import Condition, Rule, single, strictly_below
 
 _TOKEN = re.compile(
     r"""
@@ -124,6 +126,8 @@ def parse_rules(text: str) -> tuple[Rule, ...]:
     ...
     labelwood.errors.DataError: line 1, column 7: expected a condition, got '->'.
     """
+    if not isinstance(text, str):
+        raise DataError(f"Rules must be text, one rule a line. Got {type(text).__name__}.")
     rules = []
     for number, line in enumerate(text.splitlines(), start=1):
         tokens = _Line(line, number)
@@ -231,7 +235,7 @@ def _members(line: _Line) -> frozenset[int]:
     while not line.accept("mark", "}"):
         token = line.next
         value = _number(line)
-        if value != int(value) or value < 0:
+        if not math.isfinite(value) or value != int(value) or value < 0:
             line.fail("the number of a category (0, 1, …)", token)
         members.add(int(value))
         if not line.accept("mark", ",") and line.next.text != "}":
@@ -241,7 +245,7 @@ def _members(line: _Line) -> frozenset[int]:
 
 def _number(line: _Line) -> float:
     token = line.accept("number") or line.fail("a number")
-    return float(token.text)
+    return single(float(token.text))
 
 
 def _name(line: _Line, what: str) -> str:

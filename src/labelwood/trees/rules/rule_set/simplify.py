@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -53,8 +53,22 @@ class Simplification:
         return "\n".join(lines if self.cost is None else [*lines, str(self.cost)])
 
 
+class Counted(NamedTuple):
+    """A rule, and the weight of the training samples of each class that it was first to match."""
+
+    rule: Rule
+    counts: DoubleArray
+
+    def with_conditions(self, conditions: tuple[Condition, ...]) -> "Counted":
+        """The rule with other conditions, which match the same samples."""
+        return Counted(replace(self.rule, conditions=conditions), self.counts)
+
+
 def simplify(rules: "RuleSet") -> Simplification:
     """Steps after which every sample gets the label that it had.
+
+    Training counts go with their rules; a rule that is dropped leaves them to the one that
+    answers in its place.
 
     1. Conditions implied by others of the same rule are dropped.
     2. Conditions are dropped where earlier rules match all samples that fail them.
@@ -62,22 +76,20 @@ def simplify(rules: "RuleSet") -> Simplification:
     4. Two rules of one label that differ in opposite conditions become one without them.
     """
     logic = _Logic(rules.missing == "value")
-    steps: list[tuple[str, Callable[[list[Rule]], list[Rule]]]] = [
-        ("drop implied conditions", lambda found: [rule.compact() for rule in found]),
+    steps: list[tuple[str, Callable[[list[Counted]], list[Counted]]]] = [
+        ("drop implied conditions", _drop_implied),
         ("drop conditions settled by earlier rules", logic.drop_settled),
         ("leave to OTHERWISE", _leave_to_otherwise),
         ("merge rules", logic.merge),
     ]
-    current = list(rules.rule_list())
-    counts = rules.counts_
+    current = [Counted(*one) for one in zip(rules.rule_list(), rules.counts_, strict=True)]
     reports = []
     for name, step in steps:
         after = step(current)
-        reports.append(_step(name, current, after))
+        reports.append(_step(name, [one.rule for one in current], [one.rule for one in after]))
         current = after
-    result = _with_rules(rules, current)
-    # Training counts belong to rules that match other samples now: they are to be counted again.
-    result.counts_ = np.zeros((len(current), counts.shape[1]))
+    result = _with_rules(rules, [one.rule for one in current])
+    result.counts_ = np.array([one.counts for one in current], dtype=np.float64)
     return Simplification(result, tuple(reports))
 
 
@@ -143,16 +155,25 @@ def _overlap(a: Sequence[Condition], b: Sequence[Condition]) -> bool:
     return not any(one.impossible for one in intersect_conditions([*a, *b]))
 
 
-def _leave_to_otherwise(rules: list[Rule]) -> list[Rule]:
-    last = rules[-1]
-    kept: list[Rule] = [last]
-    for rule in reversed(rules[:-1]):
-        others = [one for one in kept[:-1] if one.label != last.label]
-        needed = rule.label != last.label or any(
-            _overlap(rule.conditions, one.conditions) for one in others
+def _drop_implied(rules: list[Counted]) -> list[Counted]:
+    return [Counted(one.rule.compact(), one.counts) for one in rules]
+
+
+def _leave_to_otherwise(rules: list[Counted]) -> list[Counted]:
+    kept: list[Counted] = [rules[-1]]
+    label = rules[-1].rule.label
+    for one in reversed(rules[:-1]):
+        rule = one.rule
+        others = [later.rule for later in kept[:-1] if later.rule.label != label]
+        needed = rule.label != label or any(
+            _overlap(rule.conditions, other.conditions) for other in others
         )
         if needed and not rule.contradictory:
-            kept.insert(0, rule)
+            kept.insert(0, one)
+        else:
+            # Every sample implies OTHERWISE, so that a heir is always found.
+            heir = next(i for i, later in enumerate(kept) if rule.implies(later.rule))
+            kept[heir] = Counted(kept[heir].rule, kept[heir].counts + one.counts)
     return kept
 
 
@@ -200,36 +221,36 @@ class _Logic:
                 return True
         return False
 
-    def drop_settled(self, rules: list[Rule]) -> list[Rule]:
+    def drop_settled(self, rules: list[Counted]) -> list[Counted]:
         """Drop conditions whose opposite is never met, as earlier rules have matched by then."""
         current = list(rules)
         for i in range(1, len(current) - 1):
-            rule = current[i]
+            rule = current[i].rule
+            earlier = [one.rule.conditions for one in current[:i]]
             k = 0
             while k < len(rule.conditions):
                 rest = (*rule.conditions[:k], *rule.conditions[k + 1 :])
                 opposite = self.opposite(rule.conditions[k])
                 settled = (
-                    bool(rest)
-                    and opposite is not None
-                    and self.covered((*rest, opposite), [one.conditions for one in current[:i]])
+                    bool(rest) and opposite is not None and self.covered((*rest, opposite), earlier)
                 )
                 if settled:
-                    rule = replace(rule, conditions=rest)
-                    current[i] = rule
+                    current[i] = current[i].with_conditions(rest)
+                    rule = current[i].rule
                 else:
                     k += 1
         return current
 
-    def merge(self, rules: list[Rule]) -> list[Rule]:
+    def merge(self, rules: list[Counted]) -> list[Counted]:
         """Merge until no pair is left; a merged rule stands where the earlier one stood."""
         current = list(rules)
         while True:
-            pair = self.mergeable(current)
+            pair = self.mergeable([one.rule for one in current])
             if pair is None:
                 return current
             i, j, conditions = pair
-            current[i] = replace(current[i], conditions=conditions)
+            both = current[i].counts + current[j].counts
+            current[i] = Counted(replace(current[i].rule, conditions=conditions), both)
             del current[j]
 
     def mergeable(self, rules: list[Rule]) -> tuple[int, int, tuple[Condition, ...]] | None:
