@@ -14,7 +14,20 @@ from labelwood.auto.pilots import Pilot, Size, expected_cost, grown, scaled_cost
 from labelwood.errors import DataError, LabelwoodWarning, ParameterError
 from labelwood.linear.tuning import held_out_parts
 
-NAMES = ["one-vs-rest", "label tree", "label tree, wide beam", "3 label trees, wide beam"]
+NAMES = [
+    "one-vs-rest",
+    "label tree",
+    "label tree, wide beam",
+    "3 label trees, wide beam",
+    "FastXML forest",
+]
+
+
+def intervals(n=300, n_labels=8):
+    """One dense measurement whose intervals are the labels: only the outer two are half-lines."""
+    x = np.random.default_rng(0).random((n, 1))
+    Y = np.eye(n_labels, dtype=np.float32)[(n_labels * x[:, 0]).astype(int)]
+    return np.hstack([x, 1 - x]), sp.csr_array(Y)
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +97,36 @@ def test_the_objective_is_what_the_score_is(train, objective, measure):
         hits = metrics.ranked_hits(part.Y_held_out, model.predict_topk(part.X_held_out, 5), 5, p)
         expected = np.mean([getattr(hits, measure)(k).value for k in (1, 3, 5)])
     assert found.score == pytest.approx(expected)
+
+
+def test_a_forest_is_taken_where_labels_are_intervals_of_a_measurement():
+    choice = choose_learner(*intervals(), n_jobs=1)
+    assert choice.learner == "FastXMLClassifier"
+    assert choice.candidate.precisions[0] > choice.candidates[0].precisions[0] + 0.05
+    assert choice.candidate.cost.bytes > 0
+
+
+def test_a_forest_that_is_far_behind_is_not_tried_whole(train, chosen, monkeypatch):
+    forest = chosen.candidates[-1]
+    assert (forest.learner, forest.score) == ("FastXMLClassifier", None)
+    assert forest.cost.seconds > 0
+    monkeypatch.setattr(trials, "_HOPELESS_FOREST", 100.0)
+    tried = choose_learner(train.X, train.Y, n_jobs=1).candidates[-1]
+    assert tried.score < chosen.candidate.score - 0.02
+
+
+def test_without_a_forest_among_the_candidates_there_is_none():
+    given = (OneVsRestSVM(random_state=0), LabelTreeClassifier(random_state=0))
+    names = [one.name for one in choose_learner(*intervals(), candidates=given).candidates]
+    assert "FastXML forest" not in names
+
+
+def test_a_forest_must_gain_more_than_it_costs():
+    linear, forest = candidate("linear", 1, 1, 0.8), candidate("forest", 1, 1, 0.802)
+    forest = forest._replace(learner="FastXMLClassifier")
+    assert take(linear, forest).taken == "linear"
+    better = forest._replace(score=0.804)
+    assert take(linear, better).taken == "forest"
 
 
 def test_a_better_candidate_that_costs_too_much_is_passed_over():

@@ -81,6 +81,11 @@ class Size(NamedTuple):
         per_thread = 8 * self.nonzeros + 4 * WIDTH * (3 * self.n + self.d)
         return 8 * self.nonzeros + 8 * vectors + self.n_threads * per_thread
 
+    @property
+    def forest_scratch(self) -> float:
+        """Each thread has the rows twice, the columns of a node, and a few numbers a row."""
+        return self.n_threads * (24 * self.nonzeros + 16 * self.n_pairs + 120 * self.n)
+
 
 def expected_cost(
     estimator: Any,

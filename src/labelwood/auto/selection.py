@@ -1,9 +1,11 @@
 """The learner that is best on held-out training samples, of those within the limits.
 
 The candidates are one-vs-rest, one label tree, and three of them, the trees with a narrow and
-with a wide beam. Each is fitted on a part of the training samples with a few values of `C` and
-ranks the labels of samples that were held out. The same fits are the pilots from which time and
-memory of the whole fit are expected: a second one on a quarter of the part shows how they grow.
+with a wide beam, and a forest over the features, which no linear classifier can match on some dense
+measurements. Each is fitted on a part of the training samples, with a few values of `C` where that
+is "auto", and ranks the labels of samples that were held out. The same fits are the pilots from
+which time and memory of the whole fit are expected: a second one on a quarter of the part shows how
+they grow.
 """
 
 from collections.abc import Sequence
@@ -39,8 +41,9 @@ def choose_learner(
     X : features
     Y : labels
         As for `fit`.
-    candidates : an OneVsRestSVM and a LabelTreeClassifier, or None
-        With parameters of your own; where `C` is "auto" (the default) it is tuned.
+    candidates : an OneVsRestSVM, a LabelTreeClassifier and maybe a FastXMLClassifier, or None
+        With parameters of your own; where `C` is "auto" it is tuned. None is all three, with
+        `C="auto"` for the first two.
     objective : "P@k", "PSP@k", "nDCG@k" or "micro-F1"
         What is maximized; the first three are means over k = 1, 3 and 5.
     time_limit : float or None

@@ -44,7 +44,11 @@ Bound = Annotated[
 ]
 Epsilon = Annotated[float, typer.Option(help="A winner must beat the control by more than this.")]
 Policy = Annotated[
-    str, typer.Option(help="best_arm pulls the arms that matter, uniform all of them (A/B/n).")
+    str,
+    typer.Option(
+        help="best_arm pulls the arms that matter, uniform all of them (A/B/n); lucb++ and lil_ucb "
+        "are other rules of the literature, for the bounds lil and beta."
+    ),
 ]
 Runs = Annotated[int, typer.Option(min=1, help="Number of simulated experiments.")]
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 LEARNERS = {
     "annotationtree": ("AnnotationTreeClassifier",),
-    "auto": ("OneVsRestSVM", "LabelTreeClassifier"),
+    "auto": ("OneVsRestSVM", "LabelTreeClassifier", "FastXMLClassifier"),
     "fastxml": ("FastXMLClassifier",),
     "graph": ("GraphLaplacianClassifier",),
     "hierarchicalperceptron": ("HierarchicalPerceptron",),
@@ -27,6 +27,7 @@ LEARNERS = {
     "powersettree": ("PowersetTreeClassifier",),
     "ruletree": ("RuleTreeClassifier",),
 }
+_TUNED = ("OneVsRestSVM", "LabelTreeClassifier")  # that can choose their own C
 
 
 def make_vectorizer(settings: Sequence[str], *, seed: int = 0, jobs: int | None = None) -> Any:
@@ -39,21 +40,25 @@ def make_vectorizer(settings: Sequence[str], *, seed: int = 0, jobs: int | None 
 
 
 def make_learners(learner: str, settings: Sequence[str], *, seed: int, jobs: int) -> dict[str, Any]:
-    """Unfitted estimators by class: the one that is named, or both that `auto` chooses from."""
+    """Unfitted estimators by class: the one that is named, or those that `auto` chooses from.
+
+    With settings `auto` chooses between the two linear ones, whose parameters they are.
+    """
     labelwood = importlib.import_module("labelwood")
     if learner not in LEARNERS:
         raise ParameterError(f"no learner {learner!r}; there are {', '.join(LEARNERS)}")
     own = [setting for setting in settings if not setting.startswith("text.")]
     defaults: dict[str, Any] = {"random_state": seed, "n_jobs": jobs}
-    if set(LEARNERS[learner]) <= set(LEARNERS["auto"]):
-        defaults["C"] = "auto"  # people do not tune; --set C=… does
-    kinds = [getattr(labelwood, name) for name in LEARNERS[learner]]
+    names = [name for name in LEARNERS[learner] if not own or learner != "auto" or name in _TUNED]
+    kinds = [getattr(labelwood, name) for name in names]
     for name in (setting.partition("=")[0] for setting in own):
         knowing = [kind for kind in kinds if name in kind._constraints]
         if knowing and len(knowing) < len(kinds):
             short = next(key for key, value in LEARNERS.items() if value == (knowing[0].__name__,))
             raise ParameterError(f"{name!r} is a parameter of {short}; add --learner {short}")
-    return {kind.__name__: _make(kind, own, defaults) for kind in kinds}
+    # People do not tune; --set C=… does.
+    tuned = {name: {**defaults, "C": "auto"} if name in _TUNED else defaults for name in names}
+    return {kind.__name__: _make(kind, own, tuned[kind.__name__]) for kind in kinds}
 
 
 def make_compared(
@@ -68,7 +73,7 @@ def make_compared(
 
     labelwood = importlib.import_module("labelwood")
     (name,) = LEARNERS["hierarchicalrls"]
-    flat = [getattr(labelwood, one) for one in LEARNERS["auto"]]
+    flat = [getattr(labelwood, one) for one in _TUNED]
     names = [setting.partition("=")[0] for setting in settings]
     to_flat = [
         setting

@@ -170,7 +170,7 @@ class _Trained:
 def _estimators(
     learner: str | None, settings: list[str], *, seed: int, jobs: int
 ) -> tuple[tuple[Any, ...], Any]:
-    """The estimator that is named, or both that `auto` chooses from, and the vectorizer.
+    """The estimator that is named, or those that `auto` chooses from, and the vectorizer.
 
     None are those that the data will tell.
     """

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from labelwood.core.params import RANDOM_STATE, OneOf, check_parameter
+from labelwood.core.params import RANDOM_STATE, check_parameter
 from labelwood.core.random import RandomState, seed_sequence
 from labelwood.errors import DataError
-from labelwood.experiments.best_arm import BestArmExperiment
+from labelwood.experiments.best_arm import POLICY, BestArmExperiment
 from labelwood.experiments.online_fdr import AsynchronousFDR
 
 
@@ -37,7 +37,7 @@ class OverlappingExperiments:
     alpha : float
         The error rate over all experiments, between 0 and 1.
     procedure : {"lord", "saffron"}
-    policy : {"best_arm", "uniform"}
+    policy : {"best_arm", "uniform", "lucb++", "lil_ucb"}
     random_state : int, SeedSequence, Generator or None
 
     Examples
@@ -60,7 +60,7 @@ class OverlappingExperiments:
         *,
         random_state: RandomState = None,
     ) -> None:
-        check_parameter("OverlappingExperiments", "policy", policy, OneOf("best_arm", "uniform"))
+        check_parameter("OverlappingExperiments", "policy", policy, POLICY)
         check_parameter("OverlappingExperiments", "random_state", random_state, RANDOM_STATE)
         self.policy = policy
         self.procedure = AsynchronousFDR(alpha, procedure)

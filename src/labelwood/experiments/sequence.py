@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from labelwood.core.params import RANDOM_STATE, Integer, OneOf, check_parameter
+from labelwood.core.params import RANDOM_STATE, Integer, check_parameter
 from labelwood.core.random import RandomState, seed_sequence
 from labelwood.errors import DataError
-from labelwood.experiments.best_arm import BestArmExperiment, RewardLike, shown
+from labelwood.experiments.best_arm import POLICY, BestArmExperiment, RewardLike, shown
 from labelwood.experiments.decoding import reading
 from labelwood.experiments.ledger import (
     Entry,
@@ -33,7 +33,7 @@ class ExperimentSequence:
         The error rate over all experiments, between 0 and 1.
     procedure : str
         How levels are given out: a name that `online_fdr` knows.
-    policy : {"best_arm", "uniform"}
+    policy : {"best_arm", "uniform", "lucb++", "lil_ucb"}
         Whether an experiment pulls the arms that matter (Algorithm 1) or all alike (A/B/n).
     options : mapping, optional
         The procedure's options.
@@ -68,7 +68,7 @@ class ExperimentSequence:
         options: Mapping[str, Any] | None = None,
         random_state: RandomState = None,
     ) -> None:
-        check_parameter("ExperimentSequence", "policy", policy, OneOf("best_arm", "uniform"))
+        check_parameter("ExperimentSequence", "policy", policy, POLICY)
         check_parameter("ExperimentSequence", "random_state", random_state, RANDOM_STATE)
         self.policy = policy
         self.ledger = Ledger(alpha, procedure, options)

@@ -42,6 +42,7 @@ from labelwood.tagger.choice import (
     default_vectorizer,
     split_taxonomy,
     warn_of_foreign,
+    weighted_candidate,
     with_numbered_weights,
 )
 from labelwood.tagger.comparison import compare, comparison_table
@@ -109,7 +110,9 @@ class BaseTagger(FittedEstimator):
             features, names = dataset.X, dataset.feature_names
         vectorized = time.perf_counter()
         self.comparison_: list[dict[str, Any]] = []
-        estimator, self.auto_ = self._chosen_estimator(features, dataset.Y)
+        estimator, self.auto_ = self._chosen_estimator(
+            features, dataset.Y, weighted=sample_weight is not None
+        )
         estimator = with_numbered_weights(estimator, label_names(dataset))
         chosen = time.perf_counter()
         self._fit_estimator(estimator, features, dataset.Y, sample_weight)
@@ -128,15 +131,20 @@ class BaseTagger(FittedEstimator):
         self.rules_history_: list[str] = []
         return self
 
-    def _chosen_estimator(self, X: CSR, Y: CSR) -> tuple[Any, dict[str, Any] | None]:
+    def _chosen_estimator(
+        self, X: CSR, Y: CSR, *, weighted: bool
+    ) -> tuple[Any, dict[str, Any] | None]:
         """A copy of the estimator to fit, and the record of the choice if there was one."""
         trials = getattr(self.vectorizer_, "trials_", None)
         tables = [self.vectorizer_.trial_table()] if trials else []
         if not isinstance(self.estimator, (str, tuple)):
             estimator, record = clone(self.estimator), None
+        elif weighted and self.estimator == "auto":
+            estimator, record = weighted_candidate(), None
         else:
             given, along = split_taxonomy(self.estimator)
-            learners = candidates(given)
+            # Labels can be added to the linear ones only, for which samples are remembered.
+            learners = candidates(given, linear=bool(self.remember))
             choice = choose_learner(
                 X,
                 Y,

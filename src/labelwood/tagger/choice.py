@@ -20,19 +20,29 @@ def default_vectorizer(**options: Any) -> TextVectorizer:
     return TextVectorizer(**{"features": "auto", "random_state": 0, **options})
 
 
-def candidates(given: str | tuple[Any, ...]) -> dict[str, Any]:
-    """The estimators to choose from, by the names of their classes."""
+def weighted_candidate() -> Any:
+    """The estimator that takes weights of samples."""
     from labelwood.linear.onevsrest import OneVsRestSVM
+
+    return OneVsRestSVM(C="auto", random_state=0)
+
+
+def candidates(given: str | tuple[Any, ...], *, linear: bool = False) -> dict[str, Any]:
+    """The estimators to choose from, by the names of their classes; of "auto", `linear` only."""
+    from labelwood.linear.onevsrest import OneVsRestSVM
+    from labelwood.trees.fastxml import FastXMLClassifier
     from labelwood.trees.labeltree import LabelTreeClassifier
 
     kinds = {kind.__name__: kind for kind in (OneVsRestSVM, LabelTreeClassifier)}
+    forest = FastXMLClassifier.__name__
     if given == "auto":
-        return {name: kind(C="auto", random_state=0) for name, kind in kinds.items()}
+        found = {name: kind(C="auto", random_state=0) for name, kind in kinds.items()}
+        return found if linear else {**found, forest: FastXMLClassifier(random_state=0)}
     named = {} if isinstance(given, str) else {type(one).__name__: one for one in given}
-    if named.keys() != kinds.keys() or len(named) != len(given):
+    if not kinds.keys() <= named.keys() <= {*kinds, forest} or len(named) != len(given):
         raise ParameterError(
             "The 'estimator' parameter of Tagger must be 'auto', an estimator, or a tuple of one "
-            f"{' and one '.join(kinds)}. Got {given!r} instead."
+            f"{' and one '.join(kinds)}, and maybe one {forest}. Got {given!r} instead."
         )
     return named
 

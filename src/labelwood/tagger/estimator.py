@@ -34,9 +34,11 @@ class Tagger(RuledTagger):
     ----------
     estimator : "auto", a multi-label estimator of labelwood, or a tuple of them
         Cloned, then fitted on the features. "auto" takes what `choose_learner` finds to be best
-        on held-out training samples: one-vs-rest or label trees. A tuple of an `OneVsRestSVM`
-        and a `LabelTreeClassifier` is such a choice between two with parameters of your own; with
-        a learner along a taxonomy as third, it is compared with the one that was chosen.
+        on held-out training samples: one-vs-rest, label trees or, unless samples are remembered, a
+        forest. A tuple of an `OneVsRestSVM`, a `LabelTreeClassifier` and maybe a
+        `FastXMLClassifier` is such a choice between some with parameters of your own; with a
+        learner along a taxonomy as last, it is compared with the one that was chosen. With
+        weights of samples "auto" is an `OneVsRestSVM`, which takes them.
     vectorizer : TextVectorizer or None
         Used when the data are texts; None means `default_vectorizer()`. A vectorizer of
         scikit-learn serves too, but then `labelwood.save` cannot store the Tagger.

@@ -211,7 +211,7 @@ def assert_super_uniform(p_values):
         assert (p_values <= alpha).mean() <= allowed, alpha
 
 
-@pytest.mark.parametrize("policy", ["best_arm", "uniform"])
+@pytest.mark.parametrize("policy", ["best_arm", "uniform", "lucb++", "lil_ucb"])
 @pytest.mark.parametrize("name", NULLS)
 def test_p_values_are_super_uniform_whenever_one_stops(name, policy):
     means, model = NULLS[name]
@@ -227,6 +227,8 @@ def test_p_values_are_super_uniform_in_twenty_thousand_experiments(name):
         (1e-9, "best_arm", 0.0),
         (1e-9, "uniform", 0.0),
         (0.2, "best_arm", 0.02),
+        (0.2, "lucb++", 0.02),
+        (0.2, "lil_ucb", 0.0),
     ]:
         setting = Setting(1000, reward=model, policy=policy, epsilon=epsilon)
         done = simulate(means, delta, setting, runs=20_000, random_state=1, n_jobs=-1)

@@ -12,6 +12,8 @@ from labelwood.errors import DataError, ParameterError
 from labelwood.experiments.best_arm.always_valid import intervals
 from labelwood.experiments.best_arm.arms import ArmStatistics, Bernoulli, Bounded, SubGaussian
 from labelwood.experiments.best_arm.experiment import BestArmExperiment
+from labelwood.experiments.best_arm.policies import POLICIES
+from labelwood.experiments.simulation import Setting
 
 
 def phi(n, delta):
@@ -20,8 +22,11 @@ def phi(n, delta):
     return math.sqrt(2 * (level + 3 * math.log(level) + 1.5 * math.log(math.log(math.e * n))) / n)
 
 
-def algorithm_1(draw, n_arms, delta, epsilon, sigma, control, limit, uniform):
-    """Yang 2018, Algorithm 1, line by line: the arms pulled, and the arm output (None: limit)."""
+def algorithm_1(draw, n_arms, delta, epsilon, sigma, control, limit, policy):
+    """Yang 2018, Algorithm 1, line by line: the arms pulled, and the arm output (None: limit).
+
+    LUCB++ and lil'UCB choose other arms, and stop in the same way.
+    """
     K = n_arms - 1
     n, total, pulled = [0] * n_arms, [0.0] * n_arms, []
 
@@ -46,8 +51,14 @@ def algorithm_1(draw, n_arms, delta, epsilon, sigma, control, limit, uniform):
         if len(pulled) == limit:
             break
         u = max((i for i in range(n_arms) if i != control), key=lambda i: (ucb[i], -i))
-        chosen = [control, u, h, rival] if epsilon > 0 else [h, rival]
-        for arm in range(n_arms) if uniform else dict.fromkeys(chosen):
+        hopeful = max(range(n_arms), key=lambda i: (ucb[i] + sigma * phi(n[i], delta / 2), -i))
+        chosen = {
+            "best_arm": [control, u, h, rival] if epsilon > 0 else [h, rival],
+            "uniform": list(range(n_arms)),
+            "lucb++": [control, h, rival] if epsilon > 0 else [h, rival],
+            "lil_ucb": [control, hopeful] if epsilon > 0 else [hopeful],
+        }
+        for arm in dict.fromkeys(chosen[policy]):
             pull(arm)
     return pulled, None
 
@@ -85,13 +96,13 @@ def snapshot(experiment):
     sigma=st.sampled_from([0.5, 0.2, 0.05]),
     control=st.integers(0, 1),
     limit=st.integers(1, 400),
-    uniform=st.booleans(),
+    policy=st.sampled_from(POLICIES),
     seed=st.integers(0, 99),
 )
-def test_it_does_what_algorithm_1_says(means, delta, epsilon, sigma, control, limit, uniform, seed):
+def test_it_does_what_algorithm_1_says(means, delta, epsilon, sigma, control, limit, policy, seed):
     n_arms = len(means)
     expected, output = algorithm_1(
-        drawer(means, sigma, seed), n_arms, delta, epsilon, sigma, control, limit, uniform
+        drawer(means, sigma, seed), n_arms, delta, epsilon, sigma, control, limit, policy
     )
     experiment = BestArmExperiment(
         n_arms,
@@ -99,7 +110,7 @@ def test_it_does_what_algorithm_1_says(means, delta, epsilon, sigma, control, li
         epsilon=epsilon,
         reward=Bernoulli() if sigma == 0.5 else SubGaussian(sigma),
         max_samples=limit,
-        policy="uniform" if uniform else "best_arm",
+        policy=policy,
         control=control,
     )
     assert drive(experiment, drawer(means, sigma, seed)) == expected
@@ -108,6 +119,27 @@ def test_it_does_what_algorithm_1_says(means, delta, epsilon, sigma, control, li
     assert experiment.winner == (None if output in (None, control) else output)
     if experiment.winner is not None:
         assert experiment.p_value <= delta
+
+
+@pytest.mark.parametrize("policy", ["lucb++", "lil_ucb"])
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
+@pytest.mark.parametrize("bound", ["lil", "beta"])
+def test_other_rules_of_the_literature_end_with_the_best_arm(policy, epsilon, bound):
+    means = (0.2, 0.55, 0.9, 0.6)
+    experiment = BestArmExperiment(
+        4, 0.05, epsilon=epsilon, reward=Bernoulli(bound=bound), policy=policy, max_samples=10**5
+    )
+    drive(experiment, drawer(means, 0.5, 0))
+    assert experiment.status == "stopped: winner 2"
+    counts = [arm.count for arm in experiment.statistics]
+    assert counts[2] == max(counts[1:])  # with ε > 0 the control is in every round
+
+
+def test_policies_by_bounds_need_bounds():
+    with pytest.raises(ParameterError, match=r"'lil_ucb' of BestArmExperiment .* needs evidence"):
+        BestArmExperiment(3, 0.05, policy="lil_ucb")
+    with pytest.raises(ParameterError, match=r"of Setting .* use 'best_arm' or 'uniform'"):
+        Setting(100, policy="lucb++")
 
 
 def test_the_limit_is_not_a_verdict_for_the_control():

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import kstest
 
@@ -58,7 +58,7 @@ def batch_with(n, total, model):
     means=st.lists(st.floats(0, 1), min_size=2, max_size=6),
     delta=st.sampled_from([0.5, 0.05, 1e-4]),
     epsilon=st.sampled_from([0.0, 0.2]),
-    policy=st.sampled_from(["best_arm", "uniform"]),
+    policy=st.sampled_from(["best_arm", "uniform", "lucb++", "lil_ucb"]),
     control=st.integers(0, 1),
     batch=st.sampled_from([1, 1, 4]),
     limit=st.integers(1, 300),
@@ -67,6 +67,7 @@ def batch_with(n, total, model):
 def test_a_simulated_run_is_a_run_of_the_experiment(
     model, means, delta, epsilon, policy, control, batch, limit, seed
 ):
+    assume(policy in ("best_arm", "uniform") or model.evidence == "bounds")
     setting = Setting(limit, model, epsilon, policy, control, batch)
     done = simulate(means, delta, setting, runs=2, random_state=seed)
     for r, state in enumerate(kernel_states(seed, 2)):

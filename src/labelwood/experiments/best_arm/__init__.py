@@ -1,6 +1,7 @@
 """Best-arm identification against a control, with always-valid p-values and intervals."""
 
 from labelwood.experiments.best_arm._kernels import (
+    UNIFORM,
     arm_at,
     choose,
     decide,
@@ -18,6 +19,7 @@ from labelwood.experiments.best_arm.always_valid import (
 from labelwood.experiments.best_arm.arms import ArmStatistics
 from labelwood.experiments.best_arm.differences import difference_evidence, difference_interval
 from labelwood.experiments.best_arm.experiment import BestArmExperiment
+from labelwood.experiments.best_arm.policies import POLICY, check_policy, policy_number
 from labelwood.experiments.best_arm.rewards import (
     DELTA,
     Bernoulli,
@@ -33,6 +35,8 @@ from labelwood.experiments.best_arm.state import reason_of
 
 __all__ = [
     "DELTA",
+    "POLICY",
+    "UNIFORM",
     "ArmStatistics",
     "Bernoulli",
     "BestArmExperiment",
@@ -45,6 +49,7 @@ __all__ = [
     "arm_at",
     "arm_p_value",
     "as_reward_model",
+    "check_policy",
     "choose",
     "decide",
     "difference_evidence",
@@ -52,6 +57,7 @@ __all__ = [
     "evidence",
     "intervals",
     "levels",
+    "policy_number",
     "reason_of",
     "renew",
     "reward_model",

@@ -24,6 +24,7 @@ from labelwood.experiments.evidence import (
 Arm: TypeAlias = tuple[float, float, float]
 
 LIL, BETA = 0.0, 1.0
+BEST_ARM, UNIFORM, LUCB, LIL_UCB = 0, 1, 2, 3  # the place of each in `policies.POLICIES`
 MOST_EVIDENCE = 700.0  # exp(-700) is a float still
 _LOG_TWO = log(2)
 _LOG_TEN = log(10)
@@ -229,23 +230,29 @@ def decide(bounds: DoubleArray, epsilon: float, control: int) -> tuple[int, int,
 
 @exact_kernel
 def choose(
-    n_arms: int,
+    bounds: DoubleArray,
     found: tuple[int, int, int, int],
     epsilon: float,
     control: int,
-    uniform: bool,
+    policy: int,
     chosen: PointerArray,
 ) -> int:
     """Step (b): the arms of the next round, into `chosen`; returns how many.
 
-    Every arm must have been pulled.
+    Every arm must have been pulled. Without ε nothing compares an arm with the control alone, so
+    that only what decides on the best arm is pulled; with ε every policy pulls the control too.
     """
-    if uniform:
+    n_arms = bounds.shape[1]
+    if policy == UNIFORM:
         for arm in range(n_arms):
             chosen[arm] = arm
         return n_arms
-    n = 0
     _, best, rival, treatment = found
+    if policy == LIL_UCB:
+        best = rival = treatment = _most_hopeful(bounds)
+    elif policy == LUCB:
+        treatment = best
+    n = 0
     wanted = (control, treatment, best, rival)
     for k in range(0 if epsilon > 0 else 2, 4):
         new = True
@@ -258,13 +265,27 @@ def choose(
 
 
 @exact_kernel
+def _most_hopeful(bounds: DoubleArray) -> int:
+    """The arm of the largest mean + (1 + β) radius, with β = 1 (Jamieson et al. 2014, fig. 1).
+
+    The radius is that of the experiment's upper bounds. That it enters twice is what ends the
+    experiment: the best arm is pulled on until the bounds of the others lie below its own.
+    """
+    best = 0
+    for arm in range(1, bounds.shape[1]):
+        if 2 * bounds[2, arm] - bounds[0, arm] > 2 * bounds[2, best] - bounds[0, best]:
+            best = arm
+    return best
+
+
+@exact_kernel
 def apply_rule(
     counts: DoubleArray,
     totals: DoubleArray,
     delta: float,
     epsilon: float,
     control: int,
-    uniform: bool,
+    policy: int,
     known: float,
     model: DoubleArray,
 ) -> tuple[int, float, int, PointerArray]:
@@ -276,7 +297,7 @@ def apply_rule(
         chosen = np.empty(counts.size, np.int64)
         known, source = experiment_evidence(counts, totals, epsilon, control, known, model)
         output, _, n = decide_by_evidence(
-            counts, totals, delta, epsilon, control, uniform, model, chosen
+            counts, totals, delta, epsilon, control, policy == UNIFORM, model, chosen
         )
         return output, known, source, chosen[:n]
     arms, bounds = np.empty((counts.size, 3)), np.empty((3, counts.size))
@@ -292,6 +313,7 @@ def apply_rule(
                 known, source = risen, i
     found = decide(bounds, epsilon, control)
     chosen = np.empty(counts.size + 4, np.int64)
-    everything = uniform or counts.min() == 0
-    n = choose(counts.size, found, epsilon, control, everything, chosen)
+    if counts.min() == 0:
+        policy = UNIFORM
+    n = choose(bounds, found, epsilon, control, policy, chosen)
     return found[0], known, source, chosen[:n]

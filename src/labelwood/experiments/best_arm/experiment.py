@@ -12,6 +12,7 @@ from labelwood.errors import DataError
 from labelwood.experiments.best_arm.always_valid import Intervals, intervals, significant_arms
 from labelwood.experiments.best_arm.arms import ArmStatistics, Tally, check_count, check_statistics
 from labelwood.experiments.best_arm.assignments import Assignment, Assignments, Given
+from labelwood.experiments.best_arm.policies import POLICY, check_policy, policy_number
 from labelwood.experiments.best_arm.rewards import (
     DELTA,
     RewardLike,
@@ -48,8 +49,11 @@ class BestArmExperiment:
     max_samples : int, optional
         With this many outcomes the experiment stops, undecided. A batch is never split, so the
         last one may go beyond. Assignments are handed out up to here, those on their way counted.
-    policy : {"best_arm", "uniform"}
-        Whether a round has the few arms that matter now, or all of them (A/B/n).
+    policy : {"best_arm", "uniform", "lucb++", "lil_ucb"}
+        Which arms a round has: the few that matter now (Algorithm 1), all of them (A/B/n), the
+        leader and its rival (LUCB++, Simchowitz et al. 2017: Algorithm 1 where ε = 0), or the one
+        of the largest bound (lil'UCB, Jamieson et al. 2014); the last two need evidence "bounds".
+        The stop and all guarantees are the same for each.
     control : int or str
         The number of the control's arm, or its name.
     names : sequence of str, optional
@@ -95,7 +99,7 @@ class BestArmExperiment:
         "delta": DELTA,
         "epsilon": params.Real(low=0),
         "max_samples": (params.Integer(low=1), None),
-        "policy": params.OneOf("best_arm", "uniform"),
+        "policy": POLICY,
         "control": params.Integer(low=0),
     }
 
@@ -127,6 +131,7 @@ class BestArmExperiment:
         self.names = None if names is None else _check_names(names, n_arms)
         self.control = control = self._number_of(control) if isinstance(control, str) else control
         params.check_parameters(self, self._constraints)
+        check_policy(name, policy, model)
         params.check_parameter(name, "control", control, params.Integer(high=n_arms - 1))
         params.check_parameter(name, "random_state", random_state, params.RANDOM_STATE)
         self.n_arms, self.control = int(n_arms), int(control)  # from NumPy's kind, for JSON
@@ -240,7 +245,7 @@ class BestArmExperiment:
         until the next update or assignment.
         """
         counts = self._tally.counts
-        if self._next_arms and self.policy == "best_arm" and 0 in counts:
+        if self._next_arms and self.policy != "uniform" and 0 in counts:
             begun = self._assignments.arms
             fresh = [arm for arm in range(self.n_arms) if not counts[arm] and arm not in begun]
             return fresh or list(self._next_arms)
@@ -369,7 +374,7 @@ class BestArmExperiment:
             self.delta,
             self.epsilon,
             self.control,
-            self.policy == "uniform",
+            policy_number(self.policy),
             self._evidence,
             self.reward.for_kernels(),
         )

@@ -125,10 +125,10 @@ def reason_of(
     >>> reason_of([8, 8], [2, 4], 0.05, **rule)
     'stopped: closed by hand'
     """
-    from labelwood.experiments.best_arm._kernels import apply_rule
+    from labelwood.experiments.best_arm._kernels import UNIFORM, apply_rule
 
     n, model = np.array(counts, np.float64), reward.for_kernels()
-    output = int(apply_rule(n, np.array(totals), delta, epsilon, control, True, 0.0, model)[0])
+    output = int(apply_rule(n, np.array(totals), delta, epsilon, control, UNIFORM, 0.0, model)[0])
     if output >= 0:
         return status_of(output, control)
     full = max_samples is not None and sum(counts) >= max_samples

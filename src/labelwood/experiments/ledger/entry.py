@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from labelwood.core.params import Boolean, Constraint, Integer, OneOf, Real
+from labelwood.core.params import Boolean, Constraint, Integer, Real
 from labelwood.errors import DataError
-from labelwood.experiments.best_arm import RewardModel, reward_model, shown
+from labelwood.experiments.best_arm import POLICY, RewardModel, reward_model, shown
 
 _SHARE = Real(low=0, high=1)
 _WEALTH = (Real(low=0), None)
@@ -22,7 +22,7 @@ _FIELDS: dict[str, tuple[Constraint | None, ...]] = {
     "p_value": (_SHARE,),
     "discovery": (Boolean(),),
     "winner": (Integer(low=0), None),
-    "policy": (OneOf("best_arm", "uniform"),),
+    "policy": (POLICY,),
     "control": (Integer(low=0),),
     "epsilon": (Real(low=0),),
     "max_samples": (Integer(low=1), None),
@@ -61,7 +61,7 @@ class Entry:
     reason : str
         Why it ended: the status of the closed experiment.
     policy : str
-        How arms were chosen, "best_arm" or "uniform".
+        How arms were chosen, as `BestArmExperiment` calls it.
     control : int
         The control's arm.
     epsilon : float

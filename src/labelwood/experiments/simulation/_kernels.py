@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from labelwood.core._kernels import next_double
 from labelwood.core.kernel import exact_kernel
 from labelwood.core.types import DoubleArray, PointerArray
-from labelwood.experiments.best_arm import arm_at, choose, decide, evidence, levels, renew
+from labelwood.experiments.best_arm import UNIFORM, arm_at, choose, decide, evidence, levels, renew
 from labelwood.experiments.evidence import BOUNDS, decide_by_evidence, experiment_evidence
 
 GAUSSIAN, TWO_POINTS = 0, 1
@@ -72,7 +72,7 @@ def _simulate_by_evidence(
     delta: float,
     epsilon: float,
     control: int,
-    uniform: bool,
+    policy: int,
     batch: int,
     max_samples: int,
     kind: int,
@@ -96,7 +96,7 @@ def _simulate_by_evidence(
             pulled += 1
         known, _ = experiment_evidence(counts, totals, epsilon, control, known, model)
         output, best, n_chosen = decide_by_evidence(
-            counts, totals, delta, epsilon, control, uniform, model, chosen
+            counts, totals, delta, epsilon, control, policy == UNIFORM, model, chosen
         )
         if output >= 0 or left == 0:
             return output, best, known
@@ -109,7 +109,7 @@ def simulate_run(
     delta: float,
     epsilon: float,
     control: int,
-    uniform: bool,
+    policy: int,
     batch: int,
     max_samples: int,
     kind: int,
@@ -124,7 +124,7 @@ def simulate_run(
             delta,
             epsilon,
             control,
-            uniform,
+            policy,
             batch,
             max_samples,
             kind,
@@ -154,7 +154,7 @@ def simulate_run(
             counts[:] = arms[:, 0]
             leads = bounds[0, control] == bounds[0, found[1]]
             return found[0], control if leads else found[1], known
-        n_chosen = choose(n_arms, found, epsilon, control, uniform, chosen)
+        n_chosen = choose(bounds, found, epsilon, control, policy, chosen)
 
 
 @exact_kernel
@@ -164,7 +164,7 @@ def simulate_runs(
     deltas: DoubleArray,
     epsilon: float,
     control: int,
-    uniform: bool,
+    policy: int,
     batch: int,
     max_samples: int,
     kind: int,
@@ -181,7 +181,7 @@ def simulate_runs(
             deltas[r],
             epsilon,
             control,
-            uniform,
+            policy,
             batch,
             max_samples,
             kind,

@@ -19,9 +19,12 @@ from labelwood.core.types import DoubleArray, PointerArray
 from labelwood.errors import DataError
 from labelwood.experiments.best_arm import (
     DELTA,
+    POLICY,
     RewardLike,
     RewardModel,
     as_reward_model,
+    check_policy,
+    policy_number,
     shown,
 )
 
@@ -58,12 +61,13 @@ class Setting:
         constraints: params.Constraints = {
             "max_samples": params.Integer(low=1, high=MOST_SAMPLES),
             "epsilon": params.Real(low=0),
-            "policy": params.OneOf("best_arm", "uniform"),
+            "policy": POLICY,
             "control": params.Integer(low=0),
             "batch": params.Integer(low=1, high=MOST_SAMPLES),
         }
         params.check_parameters(self, constraints)
         object.__setattr__(self, "reward", as_reward_model("Setting", self.reward))
+        check_policy("Setting", self.policy, self.model)
 
     @property
     def model(self) -> RewardModel:
@@ -97,7 +101,7 @@ class Setting:
             deltas,
             float(self.epsilon),
             int(self.control),
-            self.policy == "uniform",
+            policy_number(self.policy),
             int(self.batch),
             int(self.max_samples),
             kernels.GAUSSIAN if gaussian else kernels.TWO_POINTS,
