@@ -302,6 +302,7 @@ def test_the_caption_of_a_quick_run_names_what_was_run():
         ("sbt-xor", "2,000 test samples, after 10,000", "200 test samples, after 500"),
         ("sbt-features", "mean of 3 splits", "samples, one split"),
         ("sbt-pruning", "8,000 training samples", "300 training samples"),
+        ("sbt-classes", "its own test set).", "400 samples."),
         ("hrls-regret", "fresh points", "500 fresh points"),
         ("coding-trees", "mean of 10 folds", "mean of 2 folds"),
         ("pfastrexml-table", "Default parameters", "3 trees a forest, 400 samples at most"),
