@@ -93,7 +93,8 @@ def _topics(options: Options) -> "Split":
         rows, y = alone[kept], topics[kept]
         if options.quick:
             rows, y = rows[:_QUICK_SAMPLES], y[:_QUICK_SAMPLES]
-        found += [unit_rows(data.X[rows]), y]
+        features: Any = data.X
+        found += [unit_rows(features[rows]), y]
     return Split(*found)
 
 
