@@ -145,11 +145,12 @@ def edit(
         )
         typer.echo(f"{label}: {', '.join(changes)}")
     n = len(tagger.rules)
+    count = f"{n} rule" if n == 1 else f"{n} rules"
     if dry_run:
-        typer.echo(f"{n} rules read; nothing saved (--dry-run)")
+        typer.echo(f"{count} read; nothing saved (--dry-run)")
         return
     save(tagger, output or model)
-    typer.echo(f"{n} rules saved as version {len(tagger.rules_history_)} in {output or model}")
+    typer.echo(f"{count} saved as version {len(tagger.rules_history_)} in {output or model}")
 
 
 def _precision_and_recall(tagger: Any, data: Path | None) -> dict[str, tuple[str, str]]:

@@ -5,6 +5,7 @@ leaf into words. All else is the same for all kinds.
 """
 
 import importlib
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -14,6 +15,7 @@ from labelwood.errors import MissingExtraError, ParameterError
 _BOX = {"boxstyle": "round", "facecolor": "white", "edgecolor": "0.6"}
 # Inches of a drawing for each leaf and each level; 15 leaves are readable side by side.
 _INCHES_PER_LEAF, _INCHES_PER_LEVEL = 1.4, 1.4
+_LETTERS_PER_LINE = 20  # about so many letters of the default font fit into those inches
 
 
 class Branch(NamedTuple):
@@ -146,7 +148,7 @@ def plot(reader: TreeReader, ax: Any = None, tree: int = 0) -> Any:
         ax.text(
             x[node],
             y,
-            "\n".join(lines),
+            "\n".join(textwrap.fill(line, _LETTERS_PER_LINE) for line in lines),
             ha="center",
             va="center",
             bbox=_BOX,

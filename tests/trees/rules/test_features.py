@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from labelwood import RuleTreeClassifier, RuleTreeRegressor
@@ -162,8 +163,16 @@ def test_a_missing_value_that_training_did_not_meet_takes_the_larger_side():
     assert model.predict([[NAN]]).tolist() == [1]
 
 
+def test_text_in_a_table_is_refused_with_its_column():
+    frame = pd.DataFrame({"age": ["1", "2"], "city": ["Bonn", "Aachen"]})
+    with pytest.raises(DataError, match=r"Column 'city' of X holds text \('Bonn'\)\. Encode"):
+        RuleTreeClassifier().fit(frame, [0, 1])
+    with pytest.raises(DataError, match=r"Column 1 of X holds text \('Bonn'\)"):
+        RuleTreeClassifier().fit(frame.to_numpy(), [0, 1])
+
+
 def test_missing_values_are_refused_by_default_with_their_place():
-    with pytest.raises(DataError, match=r"X contains NaN \(row 2, column 0\)"):
+    with pytest.raises(DataError, match=r"X contains NaN \(row 2, column 0\).*another value of 'm"):
         RuleTreeClassifier().fit(VALUES, CLASSES)
     model = RuleTreeClassifier().fit(VALUES[:2], [0, 1])
     with pytest.raises(DataError, match="X contains NaN"):

@@ -263,7 +263,7 @@ def test_the_command_line_edits_lists_and_accounts_for_rules(model, documents, t
     file.write_text("always dog if fog\n")
     tried = run("rules", "edit", model, file, "--data", documents, "--dry-run")
     assert "dog: precision 100.0% -> 66.7%, recall 100.0% -> 100.0%" in tried
-    assert "1 rules saved as version 1" in run("rules", "edit", model, file, "-q")
+    assert "1 rule saved as version 1" in run("rules", "edit", model, file, "-q")
     assert "always dog if fog" in run("info", model)
     assert run("rules", model, "-q").strip() == "always dog if fog"
     predicted = run("predict", model, documents, "-q").splitlines()

@@ -26,7 +26,42 @@ MAX_CATEGORIES = 65_536
 
 def read_matrix(owner: Any, X: object, *, reset: bool = False) -> CSR:
     """X as CSR; NaN is refused or kept by the owner's parameter `missing`."""
-    return check_features(owner, X, reset=reset, allow_nan=owner.missing != "error")
+    try:
+        return check_features(owner, X, reset=reset, allow_nan=owner.missing != "error")
+    except DataError as error:
+        if "could not convert string" in str(error):
+            raise _text_in_column(X, error) from None
+        if "contains NaN" in str(error) and "missing" in owner.get_params(deep=False):
+            raise DataError(f"{error} Or choose another value of 'missing'.") from None
+        raise
+
+
+def _text_in_column(X: object, error: DataError) -> DataError:
+    """The error for a table with text, which names the column and what to do."""
+    cells = np.asarray(X, dtype=object)
+    if cells.ndim != 2:
+        return error
+    texts = [column for column in range(cells.shape[1]) if _first_text(cells[:, column])]
+    if not texts:
+        return error
+    names = getattr(X, "columns", None)
+    name = texts[0] if names is None else repr(str(names[texts[0]]))
+    return DataError(
+        f"Column {name} of X holds text ({_first_text(cells[:, texts[0]])!r}). Encode categories "
+        "with scikit-learn's OrdinalEncoder and name the column in categorical_features; leave out "
+        "columns that are no features."
+    )
+
+
+def _first_text(cells: AnyArray) -> str:
+    """The first text of a column that is no number; empty where there is none."""
+    for cell in cells.tolist():
+        if isinstance(cell, str):
+            try:
+                float(cell)
+            except ValueError:
+                return cell
+    return ""
 
 
 def feature_kinds(owner: Any) -> KindArray:

@@ -37,6 +37,7 @@ from labelwood.errors import DataError, LabelwoodWarning
 from labelwood.trees.rules.rule_set import (
     Condition,
     Rule,
+    joined,
     parse_conditions,
     quoted,
     satisfied,
@@ -63,8 +64,7 @@ class LabelRule:
     def __str__(self) -> str:
         if self.other is not None:
             return f"{self.verb} {quoted(self.label)} with {quoted(self.other)}"
-        what = " & ".join(str(one) for one in self.conditions)
-        return f"{self.verb} {quoted(self.label)} if {what}"
+        return f"{self.verb} {quoted(self.label)} if {joined(self.conditions)}"
 
 
 @dataclass(frozen=True)

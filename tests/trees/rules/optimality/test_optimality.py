@@ -43,8 +43,16 @@ def test_the_gap_of_a_greedy_tree_is_printed():
     found = compare_with_optimum(np.column_stack([x0, x1, x2]), y, feature_names=["a", "b", "c"])
     assert found.best_loss == 0
     assert found.gap > 0
-    assert "the greedy tree is not" in str(found)
+    assert "the greedy tree is not optimal" in str(found)
     assert "gap" in str(found)
+
+
+def test_of_equally_good_trees_the_greedy_one_is_shown():
+    X = np.array([[1, 0], [1, 1], [0, 1], [0, 0]] * 3)
+    found = compare_with_optimum(X, X[:, 0], feature_names=["a", "b"])
+    assert found.gap == 0
+    assert found.best == found.greedy
+    assert str(found).startswith("the greedy tree is optimal: zero_one loss 0.0000% (a, ")
 
 
 def test_any_two_classes_will_do():

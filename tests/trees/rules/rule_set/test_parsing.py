@@ -54,6 +54,15 @@ conditions = st.one_of(
 )
 
 
+def test_alternatives_beside_other_conditions_are_in_parentheses():
+    text = "(age <= 60 or missing) & member -> renew"
+    rule = parse_rules("age <= 60 or missing & member -> renew")[0]
+    assert str(rule) == text
+    assert parse_rules(text) == (rule,)
+    both = parse_rules("(age <= 60 or missing) & (age in {1, 2} or missing) -> renew")[0].compact()
+    assert parse_rules(str(both))[0].compact() == both
+
+
 @given(st.lists(conditions, min_size=1, max_size=3), names)
 def test_what_is_printed_is_read_back(found, label):
     rule = Rule(tuple(found), label)
@@ -71,7 +80,10 @@ def test_what_is_printed_is_read_back(found, label):
         ("c in {1; 2} -> e", "line 1, column 7: expected"),
         ("c in {1.5} -> e", "expected the number of a category"),
         ("c in {inf} -> e", r"column 7: expected the number of a category \(0, 1, …\), got 'inf'"),
+        ("c in {red} -> e", "column 7: expected the number of a category"),
         ("c or 3 -> e", "column 6: expected 'missing'"),
+        ("(c or missing -> e", r"column 15: expected '\)', got '->'"),
+        ("not c -> e", "column 1: expected '-' in place of 'not'"),
         ('"shr -> e', "line 1, column 1: expected a closing quote"),
         ("OTHERWISE & a -> b", "line 1, column 11: expected '->', got '&'"),
     ],

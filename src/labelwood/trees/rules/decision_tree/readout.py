@@ -65,8 +65,7 @@ class SplitReader:
         ]
         if str(right) == quoted(right.feature):
             return readable.Test((branches[1], branches[0]), (right.feature,), ("yes", "no"))
-        signs = (str(left), str(right))
-        return readable.Test((branches[0], branches[1]), (left.feature,), signs)
+        return readable.Test((branches[0], branches[1]), (str(left),), ("yes", "no"))
 
     def leaf(self, node: int) -> tuple[str, ...]:
         """The prediction of a leaf, its samples, and the share that it predicts rightly."""
@@ -122,7 +121,9 @@ def rules_of_tree(model: Any, reader: SplitReader, label: object = None) -> Rule
     result.categories_ = model.categories_
     result.edits_ = []
     result._set_rules(rules)
-    result.counts_ = np.asarray(counts, dtype=np.float64)
+    # Shares of whole numbers of samples give them back but for rounding.
+    whole = np.rint(counts)
+    result.counts_ = np.where(np.abs(counts - whole) <= 1e-9 * weights, whole, counts)
     return result
 
 

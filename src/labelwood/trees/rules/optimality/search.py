@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -11,6 +11,8 @@ from labelwood.core.sparse import as_csr
 from labelwood.core.types import CSR, AnyArray, DoubleArray
 from labelwood.errors import DataError
 from labelwood.trees.rules.optimality._kernels import pair_counts
+
+_TIE = 1e-12  # losses that differ by less, as shares of the samples, are equal
 
 
 @dataclass(frozen=True)
@@ -33,10 +35,11 @@ class Optimality:
         return self.greedy_loss - self.best_loss
 
     def __str__(self) -> str:
-        verdict = "the greedy tree is optimal" if self.gap <= 1e-12 else "the greedy tree is not"
+        verdict = "is optimal" if self.gap <= _TIE else "is not optimal"
+        greedy, best = ", ".join(self.greedy), ", ".join(self.best)
         return (
-            f"{verdict}: {self.loss} loss {self.greedy_loss:.4%} ({', '.join(self.greedy)}) "
-            f"against {self.best_loss:.4%} ({', '.join(self.best)}), gap {self.gap:.4%}, over all "
+            f"the greedy tree {verdict}: {self.loss} loss {self.greedy_loss:.4%} ({greedy}) "
+            f"against {self.best_loss:.4%} ({best}), gap {self.gap:.4%}, over all "
             f"trees of {self.n_tests} tests"
         )
 
@@ -93,7 +96,9 @@ def compare_with_optimum(
             chosen.size,
         )
     side, second = np.unravel_index(int(np.argmin(guide.split[:, root])), guide.split[:, 0].shape)
-    at = np.unravel_index(int(np.argmin(sides.split)), sides.split.shape)
+    at: tuple[Any, ...] = np.unravel_index(int(np.argmin(sides.split)), sides.split.shape)
+    if sides.split[side, root, second] - sides.split[at] <= _TIE * n:
+        at = (side, root, second)  # of equally good trees, the greedy one is shown
     return Optimality(
         loss,
         float(sides.split[side, root, second]) / n,

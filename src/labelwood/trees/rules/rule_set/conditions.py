@@ -3,12 +3,12 @@
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-_BARE_NAME = re.compile(r"(?!-)(?:[^\s&<>=≤≥{},\"→~#-]|-(?!>))+")
+_BARE_NAME = re.compile(r"(?!-)(?:[^\s&<>=≤≥{}(),\"→~#-]|-(?!>))+")
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?inf")
 _MAX_PLAIN = 1e15  # whole numbers below this are printed with all their digits
 KEYWORDS = ("OTHERWISE", "in", "not", "or", "is", "missing")
@@ -104,6 +104,16 @@ class Condition:
         """Whether a value that is not missing satisfies it."""
         return not replace(self, missing=False).impossible
 
+    @property
+    def has_alternative(self) -> bool:
+        """Whether it is printed with "or missing"."""
+        interval_and_set = self.categories is not None and self._limited
+        return self.missing and self.has_values and not interval_and_set
+
+    @property
+    def _limited(self) -> bool:
+        return (self.low, self.high) != (-math.inf, math.inf)
+
     def opposite(self) -> "Condition | None":
         """The condition satisfied exactly where this one is not; None where it takes two."""
         if self.categories is not None:
@@ -117,9 +127,9 @@ class Condition:
         return Condition(self.feature, high=self.low, missing=not self.missing)
 
     def __str__(self) -> str:
-        if self.categories is not None and (self.low, self.high) != (-math.inf, math.inf):
+        if self.categories is not None and self._limited:
             interval = replace(self, categories=None, excluded=False)
-            return f"{interval} & {replace(self, low=-math.inf, high=math.inf)}"
+            return joined([interval, replace(self, low=-math.inf, high=math.inf)])
         text = self._values_text()
         if not self.missing:
             return text
@@ -262,9 +272,22 @@ class Rule:
         return conditions_imply(self.conditions, other.conditions)
 
     def __str__(self) -> str:
-        left = " & ".join(str(one) for one in self.conditions) or "OTHERWISE"
+        left = joined(self.conditions) or "OTHERWISE"
         negative = self.label.startswith("~")
         return f"{left} -> {'~' if negative else ''}{quoted(self.label.removeprefix('~'))}"
+
+
+def joined(conditions: Sequence[Condition]) -> str:
+    """Conditions with & between them; one that has "or missing" is in parentheses then.
+
+    Examples
+    --------
+    >>> print(joined([Condition("age", high=60, missing=True), Condition("member", low=0)]))
+    (age <= 60 or missing) & member
+    """
+    if len(conditions) == 1:
+        return str(conditions[0])
+    return " & ".join(f"({one})" if one.has_alternative else str(one) for one in conditions)
 
 
 def intersect_conditions(conditions: Iterable[Condition]) -> tuple[Condition, ...]:

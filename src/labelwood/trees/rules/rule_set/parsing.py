@@ -10,6 +10,7 @@ condition  = name                                    the feature is above 0: the
            | name ["not"] "in" "{" number { "," number } "}"
            | name "is" "missing" | name "not" "missing"
            | condition "or" "missing"
+           | "(" condition ")"
 label      = ["~"] name                              ~earn: not earn
 name       = word | '"' any text '"'                 quotes for what is no word
 
@@ -19,6 +20,7 @@ Numbers are rounded to single precision, as features are.
 import json
 import math
 import re
+from dataclasses import replace
 from typing import NamedTuple, NoReturn
 
 from labelwood.errors import DataError
@@ -30,11 +32,11 @@ _TOKEN = re.compile(
   | (?P<comment>\#.*)
   | (?P<arrow>->|→)
   | (?P<sign><=|>=|==|≤|≥|<|>|=)
-  | (?P<mark>[&{},~])
-  | (?P<number>[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|inf)(?=[\s&<>=≤≥{},]|->|→|$))
+  | (?P<mark>[&{}(),~])
+  | (?P<number>[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|inf)(?=[\s&<>=≤≥{}(),]|->|→|$))
   | (?P<minus>-)
   | "(?P<quoted>(?:[^"\\]|\\.)*)"
-  | (?P<word>(?:[^\s&<>=≤≥{},"→~-]|-(?!>))+)
+  | (?P<word>(?:[^\s&<>=≤≥{}(),"→~-]|-(?!>))+)
     """,
     re.VERBOSE,
 )
@@ -169,18 +171,16 @@ def _conditions(line: _Line) -> tuple[Condition, ...]:
 
 
 def _condition(line: _Line) -> Condition:
+    if line.accept("mark", "("):
+        condition = _condition(line)
+        if not line.accept("mark", ")"):
+            line.fail("')'")
+        return condition
     condition = _plain_condition(line)
     if line.accept_word("or"):
         if not line.accept_word("missing"):
-            line.fail("'missing'")
-        return Condition(
-            condition.feature,
-            condition.low,
-            condition.high,
-            condition.categories,
-            condition.excluded,
-            True,
-        )
+            line.fail("'missing' (rules with other alternatives are written one a line)")
+        return replace(condition, missing=True)
     return condition
 
 
@@ -189,7 +189,10 @@ def _plain_condition(line: _Line) -> Condition:
         return _chained(line)
     if line.accept("minus"):
         return Condition(_name(line, "a word"), high=0.0)
+    first = line.next
     name = _name(line, "a condition")
+    if (first.kind, first.text) == ("word", "not") and line.next.kind in ("word", "name"):
+        line.fail("'-' in place of 'not' (-word: it does not occur)", first)
     sign = line.accept("sign")
     if sign is not None:
         return _compared(name, _SIGNS.get(sign.text, sign.text), _number(line))
@@ -234,7 +237,7 @@ def _members(line: _Line) -> frozenset[int]:
     members = set()
     while not line.accept("mark", "}"):
         token = line.next
-        value = _number(line)
+        value = _number(line, "the number of a category (0, 1, …)")
         if not math.isfinite(value) or value != int(value) or value < 0:
             line.fail("the number of a category (0, 1, …)", token)
         members.add(int(value))
@@ -243,8 +246,8 @@ def _members(line: _Line) -> frozenset[int]:
     return frozenset(members)
 
 
-def _number(line: _Line) -> float:
-    token = line.accept("number") or line.fail("a number")
+def _number(line: _Line, what: str = "a number") -> float:
+    token = line.accept("number") or line.fail(what)
     return single(float(token.text))
 
 
