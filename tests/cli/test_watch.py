@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 import labelwood
 from labelwood.cli.main import app
-from labelwood.errors import DataError, ModelError, ParameterError
+from labelwood.errors import DataError, LabelwoodWarning, ModelError, ParameterError
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +81,70 @@ def test_the_state_carries_on_where_the_last_log_ended(model, tmp_path):
 def test_a_short_log_is_still_learning(model, tmp_path):
     done = run(model, write(tmp_path / "log.jsonl", lines(50)))
     assert done.stdout.startswith("learning after 50 predictions")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--run-length", 1000], "--run-length 1000, but .* was started with 5000"),
+        (["--baseline", 100], "--baseline 100, but .* was started with 200"),
+        (["--figure", "latency"], "--figure latency, but .* was started with top_score, margin"),
+        (["--block", 7], "--block 7, but .* was started with"),
+    ],
+)
+def test_options_that_contradict_the_state_are_refused(model, tmp_path, options, message):
+    state = tmp_path / "monitor.json"
+    run(model, write(tmp_path / "a.jsonl", lines(60)), "--state", state)
+    before = state.read_text()
+    log = write(tmp_path / "b.jsonl", lines(60, seed=1, first=60))
+    with pytest.raises(ParameterError, match=message):
+        run(model, log, "--state", state, *options)
+    assert state.read_text() == before
+    run(model, log, "--state", state, "--run-length", 5000, "--baseline", 200)
+
+
+def counted_lines(n, seed=0):
+    """Predictions of five labels that each come with probability 0.98, accepted or not."""
+    rng = np.random.default_rng(seed)
+    for i in range(n):
+        labels = [{"label": "cat", "score": 1.0}] * int(rng.binomial(5, 0.98))
+        yield json.dumps({"time": i, "labels": labels, "accepted": bool(rng.random() < 0.9)})
+
+
+def test_figures_far_from_normal_are_averaged_and_the_report_says_so(model, tmp_path):
+    log = write(tmp_path / "log.jsonl", counted_lines(600))
+    done = run(model, log)
+    assert "healthy" not in done.stdout
+    assert done.stdout.startswith("learning after 600 predictions")
+    assert "averaged" in done.stderr
+    found = json.loads(run(model, log, "--json").stdout)
+    blocks = found["averaged_over"]
+    assert 50 <= blocks["n_labels"] <= 300
+    assert 30 <= blocks["accepted"] <= 300
+    assert found["learning"] == ["margin", "n_labels", "accepted"][-len(found["learning"]) :]
+    given = json.loads(run(model, log, "--json", "--block", 1).stdout)
+    assert set(given["averaged_over"].values()) == {1}
+
+
+def test_a_promise_that_no_block_can_keep_is_not_made(model, tmp_path):
+    log = write(tmp_path / "log.jsonl", counted_lines(200))
+    with pytest.warns(LabelwoodWarning, match="n_labels .* may alarm more often than promised"):
+        run(model, log, "--figure", "n_labels", "--run-length", 500)
+
+
+def test_a_figure_that_never_changes_is_named(model, tmp_path):
+    done = run(model, write(tmp_path / "log.jsonl", lines(300)))
+    assert "n_labels does not change in the first 200 predictions, so it is not" in done.stderr
+
+
+def test_a_figure_may_be_null_at_times(model, tmp_path):
+    rng = np.random.default_rng(0)
+    text = "\n".join(
+        json.dumps({"latency": rng.normal(5, 1), "quality": rng.normal() if i % 3 else None})
+        for i in range(400)
+    )
+    done = run(model, "-", stdin=text)
+    assert done.stdout.startswith("healthy after 400 predictions (latency, quality)")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """`labelwood watch`."""
 
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain, islice
@@ -10,12 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 
 from labelwood.cli import options
-from labelwood.errors import DataError
+from labelwood.errors import DataError, LabelwoodWarning, ParameterError
 
 if TYPE_CHECKING:
     from labelwood.sequences.monitor import MonitorRecord, StreamMonitor
 
 DEGRADED = 3  # exit code
+RUN_LENGTH, BASELINE = 5_000.0, 200
 
 
 def watch(
@@ -31,11 +33,25 @@ def watch(
         ),
     ] = None,
     run_length: Annotated[
-        float, typer.Option(help="Promised mean number of predictions before a false alarm.")
-    ] = 5000,
+        float | None,
+        typer.Option(
+            help="Promised mean number of predictions before a false alarm.", show_default="5000"
+        ),
+    ] = None,
     baseline: Annotated[
-        int, typer.Option(help="Predictions that the baseline is learnt from.")
-    ] = 200,
+        int | None,
+        typer.Option(
+            help="Predictions that the baseline is learnt from.", min=30, show_default="200"
+        ),
+    ] = None,
+    block: Annotated[
+        int | None,
+        typer.Option(
+            help="Predictions that are averaged for one observation.",
+            min=1,
+            show_default="by the shape of each figure",
+        ),
+    ] = None,
     state: Annotated[
         Path | None,
         typer.Option(metavar="JSON", help="State of the monitor: read if it is there, written."),
@@ -48,8 +64,12 @@ def watch(
     name = "standard input" if log == "-" else log
     with _opened(log) as file:
         lines = _checked(file, name, known)
-        monitor, lines = _monitor(lines, name, figure, run_length, baseline, state)
-        events = list(_events(monitor, lines, name, tell=not (json or quiet)))
+        wanted = {"figure": figure, "run_length": run_length, "baseline": baseline, "block": block}
+        if state is not None and state.exists():
+            monitor = _stored_monitor(state, wanted)
+        else:
+            monitor, lines = _new_monitor(lines, name, wanted, remarks=not (json or quiet))
+        events = list(_events(monitor, lines, name, shown=not (json or quiet)))
     if state is not None:
         from labelwood.core.io import writing
 
@@ -89,31 +109,86 @@ def _checked(file: TextIO, name: str, known: set[str]) -> Iterator[tuple[int, di
         yield number, line
 
 
-def _monitor(
-    lines: Iterator[tuple[int, dict[str, Any]]],
-    name: str,
-    wanted: list[str] | None,
-    run_length: float,
-    baseline: int,
-    state: Path | None,
-) -> tuple["StreamMonitor", Iterator[tuple[int, dict[str, Any]]]]:
-    """The monitor of the state file, or a new one for the figures that vary."""
+def _stored_monitor(state: Path, wanted: dict[str, Any]) -> "StreamMonitor":
+    """The monitor of a state file; an option that contradicts it is an error."""
     from labelwood.sequences.monitor import StreamMonitor
+
+    monitor = StreamMonitor.from_json(state.read_text(encoding="utf-8"))
+    blocks = set(monitor.block)
+    stored = {
+        "figure": list(monitor.figures),
+        "run_length": monitor.expected_run_length,
+        "baseline": monitor.baseline_size,
+        "block": blocks.pop() if len(blocks) == 1 else monitor.block,
+    }
+    for name, given in wanted.items():
+        if given is not None and given != stored[name]:
+            raise ParameterError(
+                f"--{name.replace('_', '-')} {_listed(given)}, but the monitor in {state} was "
+                f"started with {_listed(stored[name])}: leave the option out, or name a new state."
+            )
+    return monitor
+
+
+def _listed(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _new_monitor(
+    lines: Iterator[tuple[int, dict[str, Any]]], name: str, wanted: dict[str, Any], *, remarks: bool
+) -> tuple["StreamMonitor", Iterator[tuple[int, dict[str, Any]]]]:
+    """A monitor for the figures of a log that vary, and the lines, of which some were read."""
+    from labelwood.sequences.monitor import StreamMonitor
+    from labelwood.sequences.monitor.calibration import SHORTEST, block_size
     from labelwood.sequences.monitor.prediction_log import available_figures, figures_of
 
-    if state is not None and state.exists():
-        return StreamMonitor.from_json(state.read_text(encoding="utf-8")), lines
+    baseline = wanted["baseline"] or BASELINE
+    run_length = RUN_LENGTH if wanted["run_length"] is None else wanted["run_length"]
     head = list(islice(lines, baseline))
     if not head:
         raise DataError(f"{name} holds no predictions")
-    names = list(wanted or available_figures(head[0][1]))
-    if not wanted:  # a figure that never changes, such as a fixed number of labels, has no scale
-        rows = [figures_of(line, names, f"{name}, line {number}") for number, line in head]
-        names = [one for one in names if len({row[one] for row in rows}) > 1]
+    names = wanted["figure"] or available_figures(head[0][1])
+    rows = [figures_of(line, names, f"{name}, line {number}") for number, line in head]
+    samples = {one: [row[one] for row in rows if one in row] for one in names}
+    if not wanted["figure"]:  # a figure that never changes has no scale
+        constant = [one for one in names if len(set(samples[one])) <= 1]
+        for one in constant if remarks else []:
+            typer.echo(
+                f"{one} does not change in the first {len(head):,} predictions, so it is not "
+                "watched",
+                err=True,
+            )
+        names = [one for one in names if one not in constant]
     if not names:
         raise DataError(f"{name} has no figure that varies; name one with --figure")
-    monitor = StreamMonitor(run_length, figures=names, baseline_size=baseline)
+    share = run_length * len(names)  # the promise of each of several figures
+    block = wanted["block"]
+    needed = {one: block or block_size(samples[one], share) for one in names}
+    longest = block or max(1, int(share / SHORTEST))
+    monitor = StreamMonitor(
+        run_length,
+        figures=names,
+        baseline_size=baseline,
+        block=[min(needed[one], longest) for one in names],
+    )
+    _remark_blocks(monitor, needed, remarks=remarks)
     return monitor, chain(head, lines)
+
+
+def _remark_blocks(monitor: "StreamMonitor", needed: dict[str, int], *, remarks: bool) -> None:
+    """What is averaged; and a warning where even that does not keep the promised run length."""
+    for name, block in zip(monitor.figures, monitor.block, strict=True):
+        if needed[name] > block:
+            warnings.warn(
+                f"{name} is so far from normal that it may alarm more often than promised: raise "
+                "--run-length, or leave it out.",
+                LabelwoodWarning,
+                stacklevel=2,
+            )
+        if block > 1 and remarks:
+            typer.echo(f"{name} is averaged over {block:,} predictions", err=True)
 
 
 def _events(
@@ -121,7 +196,7 @@ def _events(
     lines: Iterator[tuple[int, dict[str, Any]]],
     name: str,
     *,
-    tell: bool,
+    shown: bool,
 ) -> Iterator[dict[str, Any]]:
     """Begin and end of every alarm."""
     from labelwood.sequences.monitor.prediction_log import figures_of
@@ -135,7 +210,7 @@ def _events(
         if record.alarm != alarmed:
             alarmed = record.alarm
             event = _event(record)
-            if tell:
+            if shown:
                 typer.echo(_in_words(event), err=True)
             yield event
 
@@ -177,13 +252,22 @@ def _in_words(event: dict[str, Any]) -> str:
 
 
 def _report(monitor: "StreamMonitor", events: list[dict[str, Any]], *, json: bool) -> None:
-    record = monitor.record
+    record, learning = monitor.record, list(monitor.learning)
     if json:
-        now = {**_event(record), "learning": record.learning}
-        options.print_json({"watched": list(monitor.figures), "now": now, "events": events})
+        report = {
+            "watched": list(monitor.figures),
+            "averaged_over": dict(zip(monitor.figures, monitor.block, strict=True)),
+            "learning": learning,
+            "now": {**_event(record), "learning": record.learning},
+            "events": events,
+        }
+        options.print_json(report)
         return
-    condition = "degraded" if record.alarm else "learning" if record.learning else "healthy"
+    all_learn = len(learning) == len(monitor.figures)
+    condition = "degraded" if record.alarm else "learning" if all_learn else "healthy"
     typer.echo(f"{condition} after {record.step:,} predictions ({', '.join(monitor.figures)})")
+    if learning and not all_learn:
+        typer.echo(f"still learning the baseline of {', '.join(learning)}")
     typer.echo(f"P(degraded) {record.probability:.3f}")
     if record.alarm:
         typer.echo(_in_words(_event(record)).partition(": ")[2])

@@ -12,6 +12,7 @@ from labelwood.sequences.monitor import _kernels as kernels
 from labelwood.sequences.monitor.calibration import (
     Scenario,
     alarm_level,
+    block_size,
     calibrate,
     simulate_delays,
 )
@@ -23,13 +24,17 @@ def normal(n, shift=0.0, seed=0):
     return np.random.default_rng(seed).normal(shift, 1, n)
 
 
-def exact_posterior(u, shifts, weights, hazard, back):
-    """P(degraded) and mean age by the joint chain over (state, time of entry), nothing merged."""
-    healthy, entered = 1.0, {}
-    for t, x in enumerate(u):
+def exact_posterior(u, steps, shifts, weights, hazard, back):
+    """P(degraded) and age by the joint chain over (state, step of entry), nothing merged.
+
+    A change between two observations is at any step after the first of them.
+    """
+    healthy, entered, last = 1.0, {}, 0
+    for step, x in zip(steps, u, strict=True):
         moved = {key: p * (1 - back) for key, p in entered.items()}
         for j, weight in enumerate(weights):
-            moved[j, t] = healthy * hazard * weight
+            for entry in range(last + 1, step + 1):
+                moved[j, entry] = healthy * hazard * weight / (step - last)
         healthy = healthy * (1 - hazard) + back * sum(entered.values())
         entered = {
             (j, s): p * math.exp(shifts[j] * x - shifts[j] ** 2 / 2) for (j, s), p in moved.items()
@@ -37,23 +42,27 @@ def exact_posterior(u, shifts, weights, hazard, back):
         total = healthy + sum(entered.values())
         healthy /= total
         entered = {key: p / total for key, p in entered.items()}
+        last = step
     degraded = sum(entered.values())
-    ages = {s: len(u) - 1 - s for _, s in entered}
-    mean = sum(p * ages[s] for (_, s), p in entered.items()) / degraded
-    square = sum(p * ages[s] ** 2 for (_, s), p in entered.items()) / degraded
+    mean = sum(p * (last - s) for (_, s), p in entered.items()) / degraded
+    square = sum(p * (last - s) ** 2 for (_, s), p in entered.items()) / degraded
     return degraded, mean, math.sqrt(square - mean**2)
 
 
-def test_the_filter_and_the_age_of_the_change_are_exact():
+@pytest.mark.parametrize("gaps", [[1], [1, 4, 2]], ids=["every step", "left out at times"])
+def test_the_filter_and_the_age_of_the_change_are_exact(gaps):
     u = np.concatenate([normal(15), normal(10, 1.0, seed=1)])
+    steps = np.cumsum(np.resize(gaps, u.size)).tolist()
     figure = Scenario().figure()
-    for x in u:
-        figure.advance(x)
+    for step, x in zip(steps, u, strict=True):
+        figure.advance(x, step)
     degraded, mean, deviation = exact_posterior(
-        u, figure.shifts, figure.weights, 1 / 5000, figure.settings[kernels.RETURN]
+        u, steps, figure.shifts, figure.weights, 1 / 5000, figure.settings[kernels.RETURN]
     )
     assert figure.degraded == pytest.approx(degraded, rel=1e-12)
-    assert figure.age() == (pytest.approx(mean, rel=1e-10), pytest.approx(deviation, rel=1e-8))
+    expected = (pytest.approx(mean, rel=1e-10), pytest.approx(deviation, rel=1e-8))
+    assert figure.age(steps[-1]) == expected
+    assert figure.age(steps[-1] + 3)[0] == pytest.approx(mean + 3)
 
 
 def test_the_e_process_is_the_mixture_over_change_points():
@@ -80,7 +89,7 @@ def test_recursive_residuals_agree_with_least_squares(regress):
     for x in y[:39]:
         kernels.advance(
             figure.probabilities, figure.baseline, np.zeros(0), x,
-            figure.shifts, figure.weights, figure.settings,
+            figure.shifts, figure.weights, figure.settings, 1.0,
         )  # fmt: skip
     found = kernels.standardise(figure.baseline, y[39] - y[0], figure.settings)
     z = y - y[0]
@@ -114,7 +123,7 @@ def test_scores_of_a_learnt_baseline_are_standard_normal_whatever_the_stream():
                 scores.append(kernels.standardise(figure.baseline, y, figure.settings))
             kernels.advance(
                 figure.probabilities, figure.baseline, np.zeros(0), x,
-                figure.shifts, figure.weights, figure.settings,
+                figure.shifts, figure.weights, figure.settings, 1.0,
             )  # fmt: skip
     assert stats.kstest(scores, "norm").pvalue > 0.01
 
@@ -203,6 +212,39 @@ def test_the_change_point_is_found_with_its_interval():
     assert hits >= 84  # 90 % intervals
 
 
+@pytest.mark.parametrize("every", [3, 10])
+def test_the_change_point_counts_steps_of_the_monitor_when_a_figure_is_left_out(every):
+    """A figure that comes with every `every`-th observation changes at step 601."""
+    hits, errors = 0, []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        monitor = StreamMonitor(5000, [0, 0], [1, 1], figures=["often", "seldom"])
+        for step in range(1, 601 + 25 * every):
+            x = {"often": rng.normal()}
+            if step % every == 0:
+                x["seldom"] = rng.normal(1.5 if step > 600 else 0.0)
+            record = monitor.update(x)
+        assert "seldom" in record.figures
+        low, high = record.change_interval
+        hits += low <= 601 <= high
+        errors.append(record.change_point - 601)
+    assert hits >= 32
+    assert abs(np.median(errors)) <= every
+
+
+def test_an_alarm_that_begins_and_ends_within_a_batch_leaves_its_change_point():
+    x = np.concatenate([normal(300), normal(60, 1.5, seed=1), normal(300, seed=2)])
+    one, many = (StreamMonitor(5000, [0, 0], [1, 1], figures=["a", "b"]) for _ in range(2))
+    rows = np.column_stack([x, normal(660, seed=3)])
+    for row in rows:
+        one.update(row)
+    timeline = many.update_many(rows)
+    assert timeline.alarms.any()
+    assert not many.alarm
+    assert 290 < many.record.change_point < 320
+    assert one.to_json() == many.to_json()
+
+
 def test_updates_one_by_one_and_at_once_are_the_same():
     x = np.concatenate([normal(250), normal(60, 1.0, seed=3)])
     one, many = StreamMonitor(baseline_size=100), StreamMonitor(baseline_size=100)
@@ -236,7 +278,7 @@ def test_several_figures_share_the_promise_and_name_the_culprit():
         1000, mean={"margin": 0.5, "tags": 5}, scale=[0.1, 2], figures=["margin", "tags"]
     )
     alone = StreamMonitor(2000, 0, 1)
-    assert monitor.level == alone.level
+    assert list(monitor.levels.values()) == [*alone.levels.values()] * 2
     rng = np.random.default_rng(0)
     for _ in range(60):
         record = monitor.update({"margin": rng.normal(0.5, 0.1), "tags": rng.normal(8, 2)})
@@ -267,6 +309,8 @@ def test_autocorrelation_that_is_known_is_taken_out():
         ("high", "figure 'value' is 'high'"),
         (None, "figure 'value' is None"),
         ([1.0, 2.0], r"must have 1 figures. Got 2"),
+        (np.array(math.nan), "figure 'value' is .*nan"),
+        ([[1.0]], r"figure 'value' is \[1\.0\], not a finite number"),
         ({"margin": 1.0}, "no figure 'margin'; the monitor has value"),
     ],
 )
@@ -282,7 +326,9 @@ def test_an_observation_that_is_none_is_refused_and_changes_nothing(x, message):
 def test_observations_out_of_order_are_refused():
     monitor = StreamMonitor(5000, 0, 1)
     monitor.update(0.1, time=10.0)
-    for time in (10.0, 9.0, float("nan")):
+    with pytest.raises(DataError, match="time must be a finite number"):
+        monitor.update(0.1, time=math.inf)
+    for time in (10.0, 9.0):
         with pytest.raises(DataError, match=r"came after the one at 10\.0: sort the log"):
             monitor.update(0.1, time=time)
     assert monitor.update(0.1, time=10.5).step == 2
@@ -300,6 +346,8 @@ def test_many_observations_are_checked_before_any_is_taken():
         monitor.update_many([0.0, math.nan])
     with pytest.raises(DataError, match="must have 1 columns"):
         monitor.update_many(np.zeros((3, 2)))
+    with pytest.raises(DataError, match="observations must be numbers"):
+        monitor.update_many(["a", "b"])
     assert monitor.record.step == 0
 
 
@@ -310,6 +358,13 @@ def test_many_observations_are_checked_before_any_is_taken():
         ({"mean": 0.0}, "mean and scale must be given together"),
         ({"mean": 0.0, "scale": 0.0}, "scale must be above 0"),
         ({"mean": [0.0, 1.0], "scale": 1.0}, "mean must be 1 finite numbers"),
+        ({"mean": "a", "scale": 1.0}, "mean must be 1 finite numbers, one a figure. Got 'a'"),
+        ({"mean": [[0.0], [1.0, 2.0]], "scale": 1.0}, "mean must be 1 finite numbers"),
+        ({"mean": {"value": "a"}, "scale": 1.0}, "mean must be 1 finite numbers"),
+        ({"block": 0}, "block must be 1 whole numbers ≥ 1"),
+        ({"block": 2.5}, "block must be 1 whole numbers ≥ 1"),
+        ({"block": 200}, "block of 200 .* at most 100"),
+        ({"figures": 3}, "figures must be different names"),
         ({"figures": ["a", "a"]}, "figures must be different names"),
         ({"direction": "left"}, "'direction' parameter"),
         ({"autocorrelation": 1.0}, "'autocorrelation' parameter"),
@@ -326,10 +381,19 @@ def test_parameters_outside_their_constraints_are_refused(parameters, message):
     ("change", "message"),
     [
         (lambda state: state.pop("figures"), "not the state of a monitor: KeyError"),
-        (lambda state: state.update(format=2), "monitor of format 2"),
+        (lambda state: state.update(format=1), "monitor of format 1"),
         (lambda state: state["figures"].pop(), "the number of figures differs"),
         (lambda state: state["figures"][0]["baseline"].pop(), "wrong baseline"),
         (lambda state: state["figures"][0]["probabilities"][0].__setitem__(0, 5.0), "damaged"),
+        (lambda state: state.update(step="x"), "not the state of a monitor: step 'x'"),
+        (lambda state: state.update(step=-1), "not the state of a monitor: step -1"),
+        (lambda state: state.update(time="noon"), "not the state of a monitor: time 'noon'"),
+        (lambda state: state.update(change=[1]), r"not the state of a monitor: change \[1\]"),
+        (lambda state: state["figures"][0].update(baseline="x"), "not the state of a monitor"),
+        (lambda state: state.update(figures=3), "not the state of a monitor"),
+        (lambda state: state["parameters"].update(direction="x"), "'direction' parameter"),
+        (lambda state: state["parameters"].update(mean="a"), "mean must be 1 finite numbers"),
+        (lambda state: state["parameters"].update(colour=1), "not the state of a monitor"),
     ],
 )
 def test_a_damaged_state_is_refused(change, message):
@@ -337,8 +401,12 @@ def test_a_damaged_state_is_refused(change, message):
     change(state)
     with pytest.raises(DataError, match=message):
         StreamMonitor.from_dict(state)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "3", "null", '"a"'])
+def test_what_is_no_state_is_refused(text):
     with pytest.raises(DataError, match="not the state of a monitor"):
-        StreamMonitor.from_json("{")
+        StreamMonitor.from_json(text)
 
 
 def test_episodes_are_the_stretches_of_alarm():
@@ -346,11 +414,58 @@ def test_episodes_are_the_stretches_of_alarm():
     assert Timeline(np.zeros(5), alarms).episodes() == [(0, 1), (3, 5)]
 
 
-def test_a_constant_baseline_is_refused():
-    monitor = StreamMonitor(baseline_size=30)
-    for _ in range(30):
-        monitor.update(1.0)
-    with pytest.raises(DataError, match="figure 'value' is constant over its baseline"):
-        monitor.update(1.0)
+def test_a_constant_baseline_is_refused_and_changes_nothing():
+    monitor = StreamMonitor(figures=["a", "b"], baseline_size=30)
+    for i in range(30):
+        monitor.update([float(i % 7), 1.0], time=i)
+    before = monitor.to_json()
+    with pytest.raises(DataError, match="figure 'b' is constant over its baseline"):
+        monitor.update([3.0, 1.0], time=30)
+    assert monitor.to_json() == before
+    assert monitor.update([3.0, 1.5], time=30).step == 31  # what varies is taken
+    many = StreamMonitor(figures=["a", "b"], baseline_size=30)
+    before = many.to_json()
     with pytest.raises(DataError, match="constant over its baseline"):
-        StreamMonitor(baseline_size=30).update_many(np.ones(50))
+        many.update_many(np.column_stack([normal(50), np.ones(50)]))
+    assert many.to_json() == before
+
+
+@pytest.mark.parametrize(
+    ("binomial", "block"),
+    [((5, 0.98), 20), ((1, 0.9), 20)],
+    ids=["number of labels", "accepted or not"],
+)
+def test_blocks_keep_the_promise_for_figures_far_from_normal(binomial, block):
+    rng = np.random.default_rng(0)
+    delays = []
+    for _ in range(300):
+        monitor = StreamMonitor(1000, block=block)
+        steps = 0
+        while not monitor.alarm:
+            alarms = monitor.update_many(rng.binomial(*binomial, 500)).alarms
+            steps += int(np.argmax(alarms)) if alarms.any() else 500
+        delays.append(steps - 30 * block)
+    error = np.std(delays) / math.sqrt(len(delays))
+    assert np.mean(delays) > 1000 - 2 * error
+
+
+def test_a_block_is_one_observation_of_its_mean():
+    x = np.concatenate([normal(240), normal(60, 1.0, seed=3)])
+    blocks = StreamMonitor(500, 0, 1, figures=["a"], block={"a": 4})
+    means = StreamMonitor(125, 0, 1)
+    records = [blocks.update(value) for value in x]
+    expected = means.update_many(x.reshape(-1, 4).mean(axis=1))
+    assert [record.probability for record in records[3::4]] == expected.probabilities.tolist()
+    assert records[4].probability == records[3].probability  # nothing new before a block is full
+    assert 230 < blocks.record.change_point < 260
+    copy = StreamMonitor.from_json(blocks.to_json())
+    assert copy.update(1.0) == blocks.update(1.0)
+
+
+def test_the_block_is_chosen_by_the_shape_of_a_sample():
+    rng = np.random.default_rng(0)
+    assert block_size(rng.normal(size=200), 5000) <= 2
+    assert 20 <= block_size(rng.exponential(size=200), 5000) <= 100
+    assert block_size(rng.binomial(5, 0.98, 200), 5000) >= 50
+    assert block_size(rng.random(200), 5000) == 1  # light tails alarm too seldom, not too often
+    assert block_size(np.ones(200), 5000) == 1

@@ -1,5 +1,6 @@
 """A monitor of streams of figures."""
 
-from labelwood.sequences.monitor.monitor import MonitorRecord, StreamMonitor, Timeline
+from labelwood.sequences.monitor.monitor import StreamMonitor
+from labelwood.sequences.monitor.record import MonitorRecord, Timeline
 
 __all__ = ["MonitorRecord", "StreamMonitor", "Timeline"]

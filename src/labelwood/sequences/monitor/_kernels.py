@@ -4,9 +4,9 @@ The state of a figure is three arrays, so that a step allocates nothing:
 
 - `probabilities` (4, 1 + J): row 0 the probability of the healthy state and of J degraded ones
   (a shift of the mean by `shifts[j]` standard deviations); rows 1 and 2 the first two moments of
-  the time since the degraded state was entered; row 3 the evidence of the e-process. Position
-  (1, 0) has P(degraded), as the kernel summed it;
-- `baseline` (14,): what is known of the healthy stream (positions below);
+  the monitor's steps since the degraded state was entered; row 3 the evidence of the e-process.
+  Position (1, 0) has P(degraded), as the kernel summed it;
+- `baseline` (17,): what is known of the healthy stream (positions below);
 - `recent`: the last observations, which are learnt from only when they have proved healthy.
 """
 
@@ -31,11 +31,13 @@ STEP = 10  # observations so far
 WAITING = 11  # observations in `recent`
 ALARM = 12  # 1 while the figure is in alarm
 TRIAL = 13  # steps of the e-process
-SIZE = 14
+SUM, COUNT = 14, 15  # of the observations in the block that is being filled
+SEEN = 16  # step of the monitor at which the last block was full
+SIZE = 17
 
 # Positions in `settings`.
-HAZARD, RETURN, LEARN, REGRESS, LEVEL, RELEASE, ALPHA, LEAST = 0, 1, 2, 3, 4, 5, 6, 7
-N_SETTINGS = 8
+HAZARD, RETURN, LEARN, REGRESS, LEVEL, RELEASE, ALPHA, LEAST, BLOCK = 0, 1, 2, 3, 4, 5, 6, 7, 8
+N_SETTINGS = 9
 
 N_ROWS = 4
 _LARGE = 1e250  # where evidence stops to grow
@@ -100,14 +102,19 @@ def standardise(baseline: DoubleArray, y: float, settings: DoubleArray) -> float
 @exact_kernel
 def filter_step(
     probabilities: DoubleArray, u: float, shifts: DoubleArray, weights: DoubleArray,
-    settings: DoubleArray,
+    settings: DoubleArray, elapsed: float,
 ) -> float:  # fmt: skip
     """One forward step of the filter; returns P(degraded).
 
     A healthy stream degrades to shift j with probability hazard · weights[j], and a degraded one
-    recovers with probability `return`.
+    recovers with probability `return`. The monitor has made `elapsed` steps since the last one of
+    this filter, more than one when a figure was left out or is averaged in blocks.
     """
     hazard, back = settings[HAZARD], settings[RETURN]
+    # What degrades now did so at one of these steps, each as probable as the others: moments of
+    # the uniform distribution on 0 … elapsed − 1.
+    fresh = 0.5 * (elapsed - 1.0)
+    fresh_square = (elapsed - 1.0) * (2.0 * elapsed - 1.0) / 6.0
     healthy = probabilities[0, 0]
     stay = healthy * (1.0 - hazard) + (1.0 - healthy) * back
     total = stay
@@ -116,11 +123,12 @@ def filter_step(
         old = probabilities[0, j + 1] * (1.0 - back)
         predicted = old + healthy * hazard * weights[j]
         share = old / predicted if predicted > 0.0 else 0.0
-        # The age of what was degraded grows by one, that of what degrades now is 0. The
-        # likelihood does not depend on the age, so these moments are exact.
+        # The age of what was degraded grows by the steps since. The likelihood does not depend on
+        # the age, so these moments are exact.
         age = probabilities[1, j + 1]
-        probabilities[2, j + 1] = share * (probabilities[2, j + 1] + 2.0 * age + 1.0)
-        probabilities[1, j + 1] = share * (age + 1.0)
+        grown = probabilities[2, j + 1] + 2.0 * elapsed * age + elapsed * elapsed
+        probabilities[2, j + 1] = share * grown + (1.0 - share) * fresh_square
+        probabilities[1, j + 1] = share * (age + elapsed) + (1.0 - share) * fresh
         # The likelihood ratio of a shift by δ against none; the healthy state has ratio 1. The cap
         # keeps an outlier from overflowing.
         predicted *= math.exp(min(delta * u - 0.5 * delta * delta, 600.0))
@@ -208,9 +216,9 @@ def learn_later(
 @exact_kernel
 def advance(
     probabilities: DoubleArray, baseline: DoubleArray, recent: DoubleArray, raw: float,
-    shifts: DoubleArray, weights: DoubleArray, settings: DoubleArray,
+    shifts: DoubleArray, weights: DoubleArray, settings: DoubleArray, elapsed: float,
 ) -> float:  # fmt: skip
-    """Take one observation; P(degraded), which is 0 until enough observations are learnt."""
+    """Filter one observation; P(degraded), which is 0 until enough observations are learnt."""
     learning = settings[LEARN] > 0.0
     first = baseline[STEP] == 0.0
     if first and learning:
@@ -229,7 +237,7 @@ def advance(
             phi = baseline[SLOPE]
             mean = baseline[INTERCEPT] / (1.0 - phi)
             u = (y - mean) / math.sqrt(baseline[RSS] / (1.0 - phi * phi))
-        degraded = filter_step(probabilities, u, shifts, weights, settings)
+        degraded = filter_step(probabilities, u, shifts, weights, settings, elapsed)
         decide(probabilities, baseline, u, degraded, shifts, weights, settings)
     if learning:
         learn_later(baseline, recent, y, baseline[LAST], settings)
@@ -238,15 +246,56 @@ def advance(
 
 
 @exact_kernel
+def take(
+    probabilities: DoubleArray, baseline: DoubleArray, recent: DoubleArray, raw: float,
+    step: float, shifts: DoubleArray, weights: DoubleArray, settings: DoubleArray,
+) -> float:  # fmt: skip
+    """Add the observation at `step` of the monitor to its block, and filter the mean of a full one.
+
+    Returns P(degraded), which changes with full blocks only.
+    """
+    baseline[SUM] += raw
+    baseline[COUNT] += 1.0
+    if baseline[COUNT] < settings[BLOCK]:
+        return probabilities[1, 0]
+    mean = baseline[SUM] / baseline[COUNT]
+    elapsed = step - baseline[SEEN]
+    baseline[SUM], baseline[COUNT], baseline[SEEN] = 0.0, 0.0, step
+    return advance(probabilities, baseline, recent, mean, shifts, weights, settings, elapsed)
+
+
+@exact_kernel
+def change_age(
+    probabilities: DoubleArray, baseline: DoubleArray, step: float
+) -> tuple[float, float]:
+    """Mean and standard deviation of the steps since the change, given that there was one."""
+    total, first, second = 0.0, 0.0, 0.0
+    for j in range(1, probabilities.shape[1]):
+        total += probabilities[0, j]
+        first += probabilities[0, j] * probabilities[1, j]
+        second += probabilities[0, j] * probabilities[2, j]
+    if total <= 0.0:
+        return 0.0, 0.0
+    mean = first / total
+    variance = max(second / total - mean * mean, 0.0)
+    return mean + step - baseline[SEEN], math.sqrt(variance)
+
+
+@exact_kernel
 def watch(
     probabilities: DoubleArray, baseline: DoubleArray, recent: DoubleArray, values: DoubleArray,
-    shifts: DoubleArray, weights: DoubleArray, settings: DoubleArray,
-    degraded: DoubleArray, alarms: AnyArray,
+    step: float, shifts: DoubleArray, weights: DoubleArray, settings: DoubleArray,
+    degraded: DoubleArray, ages: DoubleArray, alarms: AnyArray,
 ) -> None:  # fmt: skip
-    """`advance` over many observations; P(degraded) and alarms of each step."""
+    """`take` over many observations after `step`: P(degraded), age of the change and alarms."""
     for t in range(values.size):
-        degraded[t] = advance(probabilities, baseline, recent, values[t], shifts, weights, settings)
+        step += 1.0
+        degraded[t] = take(
+            probabilities, baseline, recent, values[t], step, shifts, weights, settings
+        )
         alarms[t] = baseline[ALARM] > 0.0
+        if alarms[t]:
+            ages[0, t], ages[1, t] = change_age(probabilities, baseline, step)
 
 
 @exact_kernel
@@ -277,7 +326,7 @@ def simulate(
     while t < limit + n_healthy:
         t += 1
         raw = x + (shift if t > n_healthy else 0.0)
-        degraded = advance(probabilities, baseline, recent, raw, shifts, weights, settings)
+        degraded = advance(probabilities, baseline, recent, raw, shifts, weights, settings, 1.0)
         if t > n_healthy:
             while n_reached < reached.shape[1] and degraded >= reached[0, n_reached]:
                 reached[1, n_reached] = t - n_healthy

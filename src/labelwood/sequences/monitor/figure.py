@@ -1,7 +1,6 @@
 """The state of one watched figure: its baseline, its filter, its alarm."""
 
-import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -45,14 +44,16 @@ class Figure:
         known: tuple[float, float] | None,
         autocorrelation: float | None,
         baseline_size: int,
+        block: int = 1,
     ) -> Self:
-        """A figure that has seen nothing yet."""
+        """A figure that has seen nothing yet; hazard and baseline size are in blocks."""
         up = np.array(SHIFTS)
         shifts = {"up": up, "down": -up, "both": np.concatenate([up, -up])}[direction]
         settings = np.zeros(kernels.N_SETTINGS)
         settings[kernels.HAZARD], settings[kernels.RETURN] = hazard, RETURN
         settings[kernels.LEVEL], settings[kernels.RELEASE] = level, RELEASE_SHARE * level
         settings[kernels.ALPHA], settings[kernels.LEAST] = alpha, baseline_size
+        settings[kernels.BLOCK] = block
         baseline = np.zeros(kernels.SIZE)
         phi = 0.0 if autocorrelation is None else autocorrelation
         delay = 0
@@ -72,21 +73,27 @@ class Figure:
         weights = np.full(shifts.size, 1 / shifts.size)
         return cls(shifts, weights, settings, probabilities, baseline, np.zeros(delay))
 
-    def advance(self, value: float) -> None:
-        """Take one observation."""
-        kernels.advance(
-            self.probabilities, self.baseline, self.recent, value,
+    def advance(self, value: float, step: int) -> None:
+        """Take the observation at a step of the monitor."""
+        kernels.take(
+            self.probabilities, self.baseline, self.recent, value, float(step),
             self.shifts, self.weights, self.settings,
         )  # fmt: skip
 
-    def advance_many(self, values: DoubleArray) -> tuple[DoubleArray, AnyArray]:
-        """Take many observations; P(degraded) and alarms of each step."""
-        degraded, alarms = np.empty(values.size), np.empty(values.size, dtype=np.bool_)
+    def advance_many(self, values: DoubleArray, step: int) -> "Stretch":
+        """Take many observations, those of the steps after `step`."""
+        n = values.size
+        degraded, ages, alarms = np.empty(n), np.zeros((2, n)), np.empty(n, dtype=np.bool_)
         kernels.watch(
-            self.probabilities, self.baseline, self.recent, values,
-            self.shifts, self.weights, self.settings, degraded, alarms,
+            self.probabilities, self.baseline, self.recent, values, float(step),
+            self.shifts, self.weights, self.settings, degraded, ages, alarms,
         )  # fmt: skip
-        return degraded, alarms
+        return Stretch(degraded, ages, alarms)
+
+    @property
+    def level(self) -> float:
+        """P(degraded) at which it alarms."""
+        return float(self.settings[kernels.LEVEL])
 
     @property
     def degraded(self) -> float:
@@ -112,15 +119,19 @@ class Figure:
                 f"figure {name!r} is constant over its baseline: drop it, or give mean and scale"
             )
 
-    def age(self) -> tuple[float, float]:
+    def age(self, step: int) -> tuple[float, float]:
         """Mean and standard deviation of the steps since the change, given that there was one."""
-        weights = self.probabilities[0, 1:]
-        total = weights.sum()
-        if not total > 0:
-            return 0.0, 0.0
-        mean = float(weights @ self.probabilities[1, 1:] / total)
-        square = float(weights @ self.probabilities[2, 1:] / total)
-        return mean, math.sqrt(max(square - mean**2, 0))
+        mean, deviation = kernels.change_age(self.probabilities, self.baseline, float(step))
+        return float(mean), float(deviation)
+
+    def copy(self) -> Self:
+        """The same state, which no longer changes with this one."""
+        return replace(
+            self,
+            probabilities=self.probabilities.copy(),
+            baseline=self.baseline.copy(),
+            recent=self.recent.copy(),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The state as plain values."""
@@ -128,14 +139,38 @@ class Figure:
             name: getattr(self, name).tolist() for name in ("probabilities", "baseline", "recent")
         }
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take over a state; the shape and every number are checked."""
+    def restore(self, state: dict[str, Any], step: int) -> None:
+        """Take over a state at a step of the monitor; the shape and every number are checked."""
         for name in ("probabilities", "baseline", "recent"):
             own = getattr(self, name)
             given = np.array(state[name], dtype=np.float64)
             if given.shape != own.shape or not np.isfinite(given).all():
                 raise DataError(f"the state of a figure has wrong {name}")
             own[...] = given
-        waiting = self.baseline[kernels.WAITING]
-        if not 0 <= waiting <= self.recent.size or abs(self.probabilities[0].sum() - 1) > 1e-6:
+        waiting, count, seen = self.baseline[[kernels.WAITING, kernels.COUNT, kernels.SEEN]]
+        p = self.probabilities[0]
+        if not (
+            0 <= waiting <= self.recent.size
+            and 0 <= count < self.settings[kernels.BLOCK]
+            and 0 <= seen <= step
+            and (p >= 0).all()
+            and abs(p.sum() - 1) <= 1e-6
+        ):
             raise DataError("the state of a figure is damaged")
+
+
+@dataclass(frozen=True, eq=False)
+class Stretch:
+    """Successive steps of a figure.
+
+    Attributes
+    ----------
+    degraded, alarms : arrays of shape (n_steps,)
+        P(degraded), and whether there is an alarm.
+    ages : array of shape (2, n_steps)
+        Mean and standard deviation of the steps since the change, where there is an alarm.
+    """
+
+    degraded: DoubleArray
+    ages: DoubleArray
+    alarms: AnyArray

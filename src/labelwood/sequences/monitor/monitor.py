@@ -2,65 +2,31 @@
 
 import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from labelwood.core.params import Constraints, Integer, OneOf, Real, check_parameters
-from labelwood.core.types import AnyArray, DoubleArray
-from labelwood.errors import DataError, ParameterError
+from labelwood.errors import DataError, LabelwoodError, ParameterError
 from labelwood.sequences.monitor.calibration import LONGEST, SHORTEST, alarm_level
 from labelwood.sequences.monitor.figure import Figure
+from labelwood.sequences.monitor.inputs import (
+    checked_blocks,
+    checked_names,
+    checked_rows,
+    checked_time,
+    checked_values,
+    for_each_figure,
+    restored_change,
+    restored_step,
+    restored_time,
+)
+from labelwood.sequences.monitor.record import MonitorRecord, Timeline
 
-_FORMAT = 1
+_FORMAT = 2
+_LEAST_BASELINE = 30  # observations (blocks) that a baseline is learnt from at least
 _CREDIBLE = 1.645  # normal quantile of the 90 % interval of the change point
-
-
-@dataclass(frozen=True)
-class MonitorRecord:
-    """What a monitor knows after a step.
-
-    Attributes
-    ----------
-    step : int
-        Number of the observation, from 1.
-    alarm : bool
-        Whether the stream counts as degraded: from the calibrated level on, until P(degraded)
-        has fallen well below it.
-    probability : float
-        P(degraded) now.
-    change_point : int or None
-        Step of the last change, by the posterior mean; None before the first alarm.
-    change_interval : tuple of int or None
-        About 90 % of the posterior of the change point.
-    figures : tuple of str
-        The figures in alarm.
-    learning : bool
-        Whether the baseline is still being learnt, so that nothing is watched yet.
-    """
-
-    step: int
-    alarm: bool
-    probability: float
-    change_point: int | None
-    change_interval: tuple[int, int] | None
-    figures: tuple[str, ...] = ()
-    learning: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class Timeline:
-    """A stretch of a stream: `probabilities` and `alarms` of each step."""
-
-    probabilities: DoubleArray
-    alarms: AnyArray
-
-    def episodes(self) -> list[tuple[int, int]]:
-        """First step of each alarm and the step after its last one, from 0."""
-        edges = np.flatnonzero(np.diff(np.concatenate([[0], self.alarms.astype(int), [0]])))
-        return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
 
 
 class StreamMonitor:
@@ -86,7 +52,11 @@ class StreamMonitor:
         Correlation of successive healthy observations. None learns it with the baseline, and
         takes it as 0 when the baseline is given.
     baseline_size : int
-        Observations to learn from before watching begins.
+        Observations to learn from before watching begins; at least 30 blocks.
+    block : int, sequence or mapping
+        Observations (of each figure) that are averaged before the filter sees them. The promise
+        is for normal observations: average figures that are far from it, such as single 0/1
+        outcomes, small counts or heavy tails. `calibration.block_size` chooses it from a sample.
     guarantee : {"run_length", "never"}
         "never": with probability at least 1 − `alpha` a healthy stream never alarms at all (by
         an e-process, for independent normal observations). It detects later.
@@ -113,7 +83,7 @@ class StreamMonitor:
         "expected_run_length": Real(low=SHORTEST, high=LONGEST),
         "direction": OneOf("both", "up", "down"),
         "autocorrelation": (Real(above=-1, below=1), None),
-        "baseline_size": Integer(low=30, high=10**6),
+        "baseline_size": Integer(low=_LEAST_BASELINE, high=10**6),
         "guarantee": OneOf("run_length", "never"),
         "alpha": Real(above=0, below=1),
     }
@@ -128,6 +98,7 @@ class StreamMonitor:
         direction: str = "both",
         autocorrelation: float | None = None,
         baseline_size: int = 200,
+        block: Any = 1,
         guarantee: str = "run_length",
         alpha: float = 0.05,
     ) -> None:
@@ -138,35 +109,18 @@ class StreamMonitor:
         self.guarantee = guarantee
         self.alpha = alpha
         check_parameters(self, self._constraints)
-        self.figures = _checked_names(figures)
+        self.figures = checked_names(figures)
         if (mean is None) != (scale is None):
             raise ParameterError("mean and scale must be given together, or both be left out.")
-        self.mean = None if mean is None else self._for_each_figure("mean", mean)
-        self.scale = None if scale is None else self._for_each_figure("scale", scale)
+        self.mean = None if mean is None else for_each_figure("mean", mean, self.figures)
+        self.scale = None if scale is None else for_each_figure("scale", scale, self.figures)
         if self.scale is not None and min(self.scale) <= 0:
             raise ParameterError(f"scale must be above 0. Got {min(self.scale)!r} instead.")
-        n = len(self.figures)
-        learnt = self.mean is None
-        # The rates of false alarms add up, so each figure keeps its share of the promise.
-        self.level = alarm_level(
-            expected_run_length * n,
-            two_sided=direction == "both",
-            baseline_size=baseline_size if learnt else None,
-        )
-        self._figures = [
-            Figure.fresh(
-                direction=direction,
-                hazard=1 / (expected_run_length * n),
-                level=self.level,
-                alpha=alpha / n if guarantee == "never" else 0.0,
-                known=None
-                if self.mean is None or self.scale is None
-                else (self.mean[i], self.scale[i]),
-                autocorrelation=autocorrelation,
-                baseline_size=baseline_size,
-            )
-            for i in range(n)
-        ]
+        self.block = checked_blocks(block, self.figures, expected_run_length)
+        self._figures = [self._fresh_figure(i) for i in range(len(self.figures))]
+        self.levels = {
+            name: figure.level for name, figure in zip(self.figures, self._figures, strict=True)
+        }
         self._step = 0
         self._time = -math.inf
         self._change: tuple[int, int, int] | None = None
@@ -182,49 +136,64 @@ class StreamMonitor:
         time : float, optional
             Must rise from call to call; guards against a log that is out of order.
         """
-        values = self._checked_values(x)
-        if time is not None:
-            if not isinstance(time, (int, float, np.number)):
-                raise DataError(f"time must be a number, such as seconds. Got {time!r} instead.")
-            if not time > self._time:
-                raise DataError(
-                    f"observation at time {time!r} came after the one at {self._time!r}: "
-                    "sort the log by time"
-                )
-            self._time = float(time)
+        values = checked_values(x, self.figures)
+        now = self._time if time is None else checked_time(time, self._time)
+        before = self._copied_figures()
         for i, value in values.items():
-            self._figures[i].advance(value)
-            self._figures[i].check_scale(self.figures[i])
+            self._figures[i].advance(value, self._step + 1)
+        self._check_scales(before)
         self._step += 1
-        return self._record()
+        self._time = now
+        alarmed = [figure for figure in self._figures if figure.alarm]
+        if alarmed:
+            worst = max(alarmed, key=lambda figure: figure.degraded)
+            self._set_change(self._step, *worst.age(self._step))
+        return self.record
 
     def update_many(self, values: Any) -> Timeline:
         """Take many observations of all figures at once: rows are steps."""
-        rows = np.asarray(values, dtype=np.float64)
-        rows = rows.reshape(-1, 1) if rows.ndim == 1 else rows
-        if rows.ndim != 2 or rows.shape[1] != len(self.figures):
-            raise DataError(
-                f"observations must have {len(self.figures)} columns. Got shape {rows.shape}."
-            )
-        bad = np.argwhere(~np.isfinite(rows))
-        if bad.size:
-            row, column = bad[0]
-            raise DataError(_not_finite(self.figures[column], rows[row, column], f" (row {row})"))
-        healthy = np.ones(rows.shape[0])
-        alarms = np.zeros(rows.shape[0], dtype=bool)
-        for name, figure, column in zip(self.figures, self._figures, rows.T, strict=True):
-            degraded, alarmed = figure.advance_many(np.ascontiguousarray(column))
-            figure.check_scale(name)
-            healthy *= 1 - degraded
-            alarms |= alarmed
-        self._step += rows.shape[0]
-        self._record()
+        rows = checked_rows(values, self.figures)
+        n_steps = rows.shape[0]
+        before = self._copied_figures()
+        stretches = [
+            figure.advance_many(np.ascontiguousarray(column), self._step)
+            for figure, column in zip(self._figures, rows.T, strict=True)
+        ]
+        self._check_scales(before)
+        healthy = np.ones(n_steps)
+        alarms = np.zeros(n_steps, dtype=bool)
+        for stretch in stretches:
+            healthy *= 1 - stretch.degraded
+            alarms |= stretch.alarms
+        if alarms.any():
+            # The change point is that of the last step in alarm, which may be long over.
+            last = int(np.flatnonzero(alarms)[-1])
+            alarmed = [stretch for stretch in stretches if stretch.alarms[last]]
+            worst = max(alarmed, key=lambda stretch: stretch.degraded[last])
+            self._set_change(self._step + last + 1, *worst.ages[:, last].tolist())
+        self._step += n_steps
         return Timeline(1 - healthy, alarms)
 
     @property
     def record(self) -> MonitorRecord:
         """What is known now."""
-        return self._describe()
+        healthy = math.prod(1 - figure.degraded for figure in self._figures)
+        names = zip(self.figures, self._figures, strict=True)
+        return MonitorRecord(
+            step=self._step,
+            alarm=self.alarm,
+            probability=1 - healthy,
+            change_point=None if self._change is None else self._change[0],
+            change_interval=None if self._change is None else self._change[1:],
+            figures=tuple(name for name, figure in names if figure.alarm),
+            learning=bool(self.learning),
+        )
+
+    @property
+    def learning(self) -> tuple[str, ...]:
+        """The figures whose baseline is still being learnt."""
+        names = zip(self.figures, self._figures, strict=True)
+        return tuple(name for name, figure in names if figure.learning)
 
     @property
     def alarm(self) -> bool:
@@ -263,13 +232,14 @@ class StreamMonitor:
             monitor = cls(**content["parameters"])
             if len(content["figures"]) != len(monitor._figures):
                 raise DataError("the number of figures differs from their states")
+            monitor._step = restored_step(content["step"])
+            monitor._time = restored_time(content["time"])
+            monitor._change = restored_change(content["change"], monitor._step)
             for figure, state in zip(monitor._figures, content["figures"], strict=True):
-                figure.restore(state)
-            monitor._step = int(content["step"])
-            monitor._time = -math.inf if content["time"] is None else float(content["time"])
-            change = content["change"]
-            monitor._change = None if change is None else (*map(int, change),)  # type: ignore[assignment]
-        except (KeyError, TypeError) as error:
+                figure.restore(state, monitor._step)
+        except LabelwoodError as error:
+            raise DataError(str(error)) from None
+        except (KeyError, TypeError, ValueError) as error:
             raise DataError(f"not the state of a monitor: {error!r}") from None
         return monitor
 
@@ -291,84 +261,51 @@ class StreamMonitor:
             "direction": self.direction,
             "autocorrelation": self.autocorrelation,
             "baseline_size": self.baseline_size,
+            "block": self.block,
             "guarantee": self.guarantee,
             "alpha": self.alpha,
         }
 
-    def _record(self) -> MonitorRecord:
-        """Update the change point and describe the state."""
-        alarmed = [figure for figure in self._figures if figure.alarm]
-        if alarmed:
-            age, deviation = max(alarmed, key=lambda figure: figure.degraded).age()
-            middle = self._step - age
-            low = max(1, math.floor(middle - _CREDIBLE * deviation))
-            high = min(self._step, math.ceil(middle + _CREDIBLE * deviation))
-            self._change = (max(1, round(middle)), low, high)
-        return self._describe()
+    def _fresh_figure(self, i: int) -> Figure:
+        """Figure number i before any observation, with its share of the promise.
 
-    def _describe(self) -> MonitorRecord:
-        healthy = math.prod(1 - figure.degraded for figure in self._figures)
-        names = zip(self.figures, self._figures, strict=True)
-        return MonitorRecord(
-            step=self._step,
-            alarm=self.alarm,
-            probability=1 - healthy,
-            change_point=None if self._change is None else self._change[0],
-            change_interval=None if self._change is None else self._change[1:],
-            figures=tuple(name for name, figure in names if figure.alarm),
-            learning=any(figure.learning for figure in self._figures),
+        The rates of false alarms add up, so each of n figures promises n times the run length.
+        """
+        n = len(self.figures)
+        run_length = self.expected_run_length * n / self.block[i]
+        known = None if self.mean is None or self.scale is None else (self.mean[i], self.scale[i])
+        baseline_size = max(_LEAST_BASELINE, math.ceil(self.baseline_size / self.block[i]))
+        return Figure.fresh(
+            direction=self.direction,
+            hazard=1 / run_length,
+            level=alarm_level(
+                run_length,
+                two_sided=self.direction == "both",
+                baseline_size=baseline_size if known is None else None,
+            ),
+            alpha=self.alpha / n if self.guarantee == "never" else 0.0,
+            known=known,
+            autocorrelation=self.autocorrelation,
+            baseline_size=baseline_size,
+            block=self.block[i],
         )
 
-    def _checked_values(self, x: Any) -> dict[int, float]:
-        """The figures of an observation by their position."""
-        if isinstance(x, Mapping):
-            unknown = sorted(set(x) - set(self.figures))
-            if unknown:
-                raise DataError(
-                    f"no figure {unknown[0]!r}; the monitor has {', '.join(self.figures)}"
-                )
-            named = {self.figures.index(name): value for name, value in x.items()}
-        else:
-            values = x if isinstance(x, (Sequence, np.ndarray)) and not isinstance(x, str) else [x]
-            if len(values) != len(self.figures):
-                raise DataError(
-                    f"an observation must have {len(self.figures)} figures. Got {len(values)}."
-                )
-            named = dict(enumerate(values))
-        checked = {}
-        for i, value in named.items():
-            try:
-                checked[i] = float(value)
-            except (TypeError, ValueError):
-                raise DataError(_not_finite(self.figures[i], value, "")) from None
-            if not math.isfinite(checked[i]):
-                raise DataError(_not_finite(self.figures[i], value, ""))
-        return checked
+    def _copied_figures(self) -> list[Figure]:
+        """What to go back to when a baseline turns out to be constant; none once all are learnt."""
+        return [figure.copy() for figure in self._figures] if self.learning else []
 
-    def _for_each_figure(self, name: str, given: Any) -> list[float]:
-        if isinstance(given, Mapping):
-            missing = [figure for figure in self.figures if figure not in given]
-            if missing:
-                raise ParameterError(f"{name} lacks the figure {missing[0]!r}.")
-            given = [given[figure] for figure in self.figures]
-        values = [float(one) for one in np.atleast_1d(np.asarray(given, dtype=np.float64))]
-        if len(values) != len(self.figures) or not all(map(math.isfinite, values)):
-            raise ParameterError(
-                f"{name} must be {len(self.figures)} finite numbers, one a figure. "
-                f"Got {given!r} instead."
-            )
-        return values
+    def _check_scales(self, before: list[Figure]) -> None:
+        if not before:
+            return
+        try:
+            for name, figure in zip(self.figures, self._figures, strict=True):
+                figure.check_scale(name)
+        except DataError:
+            self._figures = before
+            raise
 
-
-def _checked_names(figures: Sequence[str]) -> tuple[str, ...]:
-    names = (figures,) if isinstance(figures, str) else tuple(figures)
-    if not names or len(set(names)) < len(names) or not all(isinstance(one, str) for one in names):
-        raise ParameterError(f"figures must be different names. Got {figures!r} instead.")
-    return names
-
-
-def _not_finite(name: str, value: object, where: str) -> str:
-    return (
-        f"figure {name!r} is {value!r}{where}, not a finite number: leave a missing figure out "
-        "of the mapping, or drop the observation"
-    )
+    def _set_change(self, step: int, age: float, deviation: float) -> None:
+        middle = step - age
+        low = max(1, math.floor(middle - _CREDIBLE * deviation))
+        high = min(step, math.ceil(middle + _CREDIBLE * deviation))
+        self._change = (max(1, round(middle)), low, high)

@@ -51,6 +51,10 @@ def read_lines(lines: Iterable[str], name: str) -> Iterator[tuple[int, dict[str,
         yield number, content
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float))
+
+
 def available_figures(line: Mapping[str, Any]) -> list[str]:
     """Derived figures, then fields that are numbers; `id` and `time` are none.
 
@@ -63,13 +67,16 @@ def available_figures(line: Mapping[str, Any]) -> list[str]:
     fields = [
         name
         for name, value in line.items()
-        if name not in ("id", "time") and isinstance(value, (int, float))
+        if name not in ("id", "time", *derived) and (_is_number(value) or value is None)
     ]
     return derived + fields
 
 
 def figures_of(line: Mapping[str, Any], wanted: Iterable[str], where: str) -> dict[str, float]:
     """The values of the wanted figures, each a finite number, or an error that says where.
+
+    A number in a field of the name of a derived figure takes the place of that figure. What is
+    null is left out.
 
     Examples
     --------
@@ -80,7 +87,11 @@ def figures_of(line: Mapping[str, Any], wanted: Iterable[str], where: str) -> di
     found = {}
     for name in wanted:
         try:
-            found[name] = float(DERIVED[name](line) if name in DERIVED else line[name])
+            derived = name in DERIVED and not _is_number(line.get(name))
+            value = DERIVED[name](line) if derived else line[name]
+            if value is None:
+                continue
+            found[name] = float(value)
         except (KeyError, TypeError, ValueError):
             raise DataError(f"{where}: no figure {name!r} can be read from it") from None
         if not math.isfinite(found[name]):
