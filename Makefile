@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PEERS := .venv-peers
+DYNAMAX := .venv-dynamax
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .PHONY: help demo test test-slow lint docs figures bench clean
@@ -31,11 +32,11 @@ docs: $(VENV)/dev.stamp ## build the documentation into site/
 figures: $(VENV)/dev.stamp ## draw the figures of the docs again
 	$(BIN)/python -m benchmarks.figures
 
-bench: $(VENV)/dev.stamp $(PEERS)/peers.stamp ## ratios against the peers, in one run
+bench: $(VENV)/dev.stamp $(PEERS)/peers.stamp $(DYNAMAX)/dynamax.stamp ## ratios against the peers, in one run
 	$(BIN)/python -m benchmarks $(BENCH)
 
 clean: ## remove what the targets made
-	rm -rf $(VENV) $(PEERS) site dist labelwood-demo bench-results
+	rm -rf $(VENV) $(PEERS) $(DYNAMAX) site dist labelwood-demo bench-results
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -61,4 +62,10 @@ $(PEERS)/peers.stamp: benchmarks/peers.txt | $(VENV)/venv.stamp
 	@$(PYTHON) -m venv --clear $(PEERS)
 	$(PEERS)/bin/python -m pip --disable-pip-version-check --quiet install -r benchmarks/peers.txt
 	$(PEERS)/bin/python -m pip --disable-pip-version-check --quiet install --no-deps 'libpecos>=1.2' 'libmultilabel>=0.8'
+	@touch $@
+
+# dynamax needs newer libraries than the other peers; where it does not install, its row says so.
+$(DYNAMAX)/dynamax.stamp: | $(VENV)/venv.stamp
+	@$(PYTHON) -m venv --clear $(DYNAMAX)
+	-$(DYNAMAX)/bin/python -m pip --disable-pip-version-check --quiet install 'dynamax>=1.0' threadpoolctl
 	@touch $@

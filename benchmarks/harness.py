@@ -24,6 +24,8 @@ from sys import argv
 
 ROOT = Path(__file__).resolve().parents[1]
 PEERS = ROOT / ".venv-peers" / "bin" / "python"
+DYNAMAX = ROOT / ".venv-dynamax" / "bin" / "python"
+SKIPPED = "skipped:"  # begins the reason with which a contestant that cannot run exits
 THREADS = 2
 SHARED_DATA = Path(os.environ.get("LABELWOOD_DATA", ROOT.parent / "shared" / "data"))
 COMPARED = ("seconds", "peak MB", "ms a point", "model MB")
@@ -70,11 +72,17 @@ def compare(name: str, *options: str) -> dict[str, object]:
 
 def run_apart(name: str, contestant: str, interpreter: Path, folder: str) -> Figures:
     """The figures of a contestant; none when it fails, so that the others are not lost."""
+    if not interpreter.exists():
+        print(f"  {contestant} {SKIPPED} {interpreter} is not there; `make bench` sets it up")
+        return {}
     command = [str(interpreter), "-m", "benchmarks.harness", name, contestant, folder]
     environment = {**os.environ, "OMP_NUM_THREADS": str(THREADS)}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False)
     if done.returncode:
-        print(f"  {contestant} failed:\n{done.stderr.decode(errors='replace')[-2000:]}", flush=True)
+        reason = done.stderr.decode(errors="replace")[-2000:].strip()
+        last = reason.splitlines()[-1] if reason else ""
+        skipped = last.startswith(SKIPPED)
+        print(f"  {contestant} " + (last if skipped else f"failed:\n{reason}"), flush=True)
         return {}
     return json.loads(done.stdout.decode().splitlines()[-1])
 
