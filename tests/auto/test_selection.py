@@ -104,6 +104,16 @@ def test_a_forest_is_taken_where_labels_are_intervals_of_a_measurement():
     assert choice.learner == "FastXMLClassifier"
     assert choice.candidate.precisions[0] > choice.candidates[0].precisions[0] + 0.05
     assert choice.candidate.cost.bytes > 0
+    assert set(choice.candidate.params) == {"normalize"}
+
+
+def test_a_forest_takes_rows_as_they_suit_it():
+    X, Y = intervals()
+    lengths = np.random.default_rng(1).lognormal(0, 2, len(X))[:, None]
+    assert choose_learner(X * lengths, Y, n_jobs=1).candidate.params == {"normalize": True}
+    # One measurement alone is the same in all rows of unit length.
+    choice = choose_learner(X[:, :1], Y, n_jobs=1)
+    assert choice.candidate.params == {"normalize": False}
 
 
 def test_a_forest_that_is_far_behind_is_not_tried_whole(train, chosen, monkeypatch):

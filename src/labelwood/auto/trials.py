@@ -185,24 +185,33 @@ def _try_forest(
     size: Size,
     others: Sequence[Candidate],
 ) -> Candidate:
-    """A forest over the features, which is best on few dense measurements and seldom on words."""
+    """A forest over the features, which is best on few dense measurements and seldom on words.
+
+    Its rows are as they come or of unit length, whichever suits a few trees better.
+    """
     C, kind = estimator.C, type(estimator).__name__
     n_few = min(_FEW_TREES, estimator.n_trees)
     timed_fit(clone(estimator).set_params(n_trees=1, calibrate=False), head(parts[0], _WARM_UP))
-    few = _Trials(clone(estimator).set_params(n_trees=n_few), parts, objective)
-    score = few.quality(C).score
+    found: dict[bool, tuple[float, Pilot]] = {}
+    for unit in dict.fromkeys((estimator.normalize, True)):
+        few = clone(estimator).set_params(n_trees=n_few, normalize=unit)
+        trials = _Trials(few, parts, objective)
+        found[unit] = trials.quality(C).score, trials.pilots[C][0]
+    unit = max(found, key=lambda one: found[one][0])  # the first among equals: as it came
+    score, pilot = found[unit]
+    params = {"normalize": unit}
     best = max((one.score or 0.0 for one in others), default=0.0)
     if score < best - _HOPELESS_FOREST / 100:
-        pilot = few.pilots[C][0]
         times = estimator.n_trees / n_few * size.n / max(pilot.n, 1)
         needed = size.forest_scratch + times * _COPIES["forest"] * pilot.bytes
-        return Candidate(_FOREST, kind, {}, Cost(times * pilot.seconds, int(needed)))
-    trials = _Trials(estimator, parts, objective)
+        return Candidate(_FOREST, kind, params, Cost(times * pilot.seconds, int(needed)))
+    forest = clone(estimator).set_params(**params)
+    trials = _Trials(forest, parts, objective)
     quality = trials.quality(C)
     cost = expected_cost(
-        estimator, C, parts[0], trials.pilots[C], size, size.forest_scratch, _COPIES["forest"]
+        forest, C, parts[0], trials.pilots[C], size, size.forest_scratch, _COPIES["forest"]
     )
-    return Candidate(_FOREST, kind, {}, cost, quality.precisions, quality.score)
+    return Candidate(_FOREST, kind, params, cost, quality.precisions, quality.score)
 
 
 def _variants(estimator: Any, size: Size) -> dict[str, dict[str, Any]]:

@@ -124,6 +124,7 @@ def _train_rules(dataset: "Dataset") -> None:
     import numpy as np
 
     from labelwood import BoostedStumps, RuleTreeClassifier, RuleTreeRegressor
+    from labelwood.trees.rules.optimality import compare_with_optimum
 
     X: Any = dataset.X
     y = dataset.Y[:, [0]].toarray().ravel() > 0
@@ -139,6 +140,7 @@ def _train_rules(dataset: "Dataset") -> None:
             shared.fit(X, dataset.Y).predict(X)
         RuleTreeRegressor(**options).fit(table, table[:, 2]).predict(table)
         BoostedStumps(n_rounds=3).fit(X, dataset.Y).predict(X)
+        compare_with_optimum(X, y, n_features=10)
 
 
 def _train_kernel_methods() -> None:
@@ -166,7 +168,13 @@ def _fit_sequences() -> None:
 
     import numpy as np
 
-    from labelwood import GaussianHMM, StreamMonitor, TwoStateGaussianHMM
+    from labelwood import (
+        CategoricalHMM,
+        GaussianHMM,
+        PoissonHMM,
+        StreamMonitor,
+        TwoStateGaussianHMM,
+    )
 
     rng = np.random.default_rng(0)
     steps = rng.standard_normal((120, 2)) + 3 * (np.arange(120)[:, None] // 30 % 2)
@@ -184,6 +192,9 @@ def _fit_sequences() -> None:
         three = GaussianHMM(3, max_iter=3, n_init=1, random_state=0).fit(steps)
         three.predict_proba(steps)
         TwoStateGaussianHMM(max_iter=3, n_init=1, random_state=0).fit(steps[:, :1])
+        for discrete in (CategoricalHMM, PoissonHMM):
+            counts = discrete(max_iter=3, n_init=1, random_state=0).fit(steps[:, :1].round() % 3)
+            counts.decode(steps[:5, :1].round() % 3)
         StreamMonitor().update_many(steps[:, 0])
 
 
@@ -198,6 +209,8 @@ def _vectorize() -> None:
     vectorizer.locate(texts[0])
     labels = [["cat"], ["owl"], ["cat", "owl"]] * 3
     TextVectorizer(min_df=1, max_features=5, selection="chi2").fit(texts, labels)
+    TextVectorizer(min_df=1, fields={"text": 1.0}).fit([{"text": text} for text in texts])
+    TextVectorizer(features="auto", min_df=1, random_state=0).fit(20 * texts, 20 * labels)
 
 
 def _experiment() -> None:

@@ -7,6 +7,7 @@ Whatever is changed, a file is read or refused by an error of the package with a
 else is wrong: another exception (a MemoryError too, under a limit of 4 GB), or no end.
 """
 
+import bz2
 import faulthandler
 import gzip
 import io
@@ -25,6 +26,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import scipy.sparse as sp
+import zstandard
 
 from labelwood import Dataset, Taxonomy
 from labelwood.data.load import load_dataset, save_dataset
@@ -76,6 +78,24 @@ def samples() -> dict[str, tuple[str, bytes, Callable[[Path], object]]]:
         "arff": (".arff", arff, lambda path: load_dataset(path, missing="zero")),
         "parquet": (".parquet", _parquet(), load_dataset),
         "npz": (".npz", _written(features, ".npz"), load_dataset),
+        "fastText": (
+            ".txt",
+            b"__label__cat __label__pet a cat, asleep\n__label__owl an owl\nno label\n",
+            lambda path: load_dataset(path, "fasttext"),
+        ),
+        "Annif": (
+            ".tsv",
+            b"a cat, asleep\t<http://ex.org/cat> <http://ex.org/pet>\nan owl\t<http://ex.org/owl>\n",
+            lambda path: load_dataset(path, "annif"),
+        ),
+        "Annif JSONL": (
+            ".jsonl",
+            b'{"text": "a cat", "subjects": [{"uri": "http://ex.org/cat", "label": "cat"}]}\n'
+            b'{"text": "an owl", "subjects": [{"uri": "http://ex.org/owl"}]}\n',
+            load_dataset,
+        ),
+        "bz2": (".txt.bz2", bz2.compress(xmc), load_dataset),
+        "zst": (".txt.zst", zstandard.compress(xmc), load_dataset),
         "gzip": (".txt.gz", gzip.compress(xmc), load_dataset),
         "xz": (".txt.xz", lzma.compress(xmc), load_dataset),
         "taxonomy": (".txt", edges, lambda path: Taxonomy.from_file(path, columns="parent child")),
