@@ -137,6 +137,17 @@ def test_every_learner_can_be_trained(documents, tmp_path, learner):
     assert "cat" in top
 
 
+def test_weights_of_eight_bits_make_a_small_file(documents, tmp_path):
+    sizes = {}
+    for precision in ("full", "int8"):
+        options = ("--learner", "onevsrest", "--precision", precision, "--json")
+        sizes[precision] = json.loads(run("train", documents, "-o", tmp_path / "m", *options))
+    assert sizes["int8"]["bytes"] < sizes["full"]["bytes"]
+    assert labelwood.load(tmp_path / "m").predict_topk(["a cat on a mat"], 1).names() == [["cat"]]
+    with pytest.raises(ParameterError, match="--precision is full or int8, not 'int4'"):
+        run("train", documents, "-o", tmp_path / "m", "--precision", "int4")
+
+
 def test_without_a_name_the_best_learner_is_taken_and_the_table_comes_first(documents, tmp_path):
     out = run("train", documents, "-o", tmp_path / "m")
     selected = re.search(r"one-vs-rest +\S+ +~1 s +\d+ MB .* <- selected: ", out)

@@ -37,6 +37,8 @@ from labelwood.trees.labeltree import LabelTreeClassifier
 
 _KS = (1, 3, 5)
 _FOREST = "FastXML forest"
+# Learners differ by a point where they differ at all, and with fewer held-out samples by luck.
+_HELD_OUT = 1500
 _WIDE_BEAM = 30
 _MANY_TREES = 3
 # Three trees seldom gain more on one than this many points, so that trying them is in vain where
@@ -100,7 +102,7 @@ def try_candidates(
     """All candidates with their costs and, where samples can be held out, their quality."""
     rest, tree, forest = _estimators(given, random_state, n_jobs)
     size = Size.of(X, Y, rest.n_jobs)
-    parts = held_out_parts(X, Y, random_state)
+    parts = held_out_parts(X, Y, random_state, n_wanted=_HELD_OUT)
     if not parts or isinstance(rest.C, np.ndarray) or isinstance(tree.C, np.ndarray):
         return _without_trial(rest, tree, size)
     for estimator in (rest, tree):

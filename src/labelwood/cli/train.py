@@ -57,6 +57,14 @@ def train(
         bool,
         typer.Option("--self-train", help="Train one-vs-rest on the graph's confident answers."),
     ] = False,
+    precision: Annotated[
+        str,
+        typer.Option(
+            metavar="full|int8",
+            help="Of the weights in the model's file; int8 makes it much smaller, and scores a "
+            "little different.",
+        ),
+    ] = "full",
     objective: options.Objective = "P@k",
     time_limit: options.TimeLimit = None,
     memory_limit: options.MemoryLimit = None,
@@ -70,6 +78,8 @@ def train(
 
     check_replaceable(output)
     least = _threshold(threshold)
+    if precision not in ("full", "int8"):
+        raise ParameterError(f"--precision is full or int8, not {precision!r}")
     if unlabeled is not None or self_train:
         from labelwood.cli.unlabeled import train_with_unlabeled
 
@@ -98,7 +108,7 @@ def train(
             if len(estimators) == 1 and not (json or quiet):
                 typer.echo(f"learner: {type(estimators[0]).__name__}, for there is a taxonomy")
         params = {"threshold": least, **limits.parameters()}
-        trained = _train(dataset, estimators, vectorizer, params, output, read)
+        trained = _train(dataset, estimators, vectorizer, params, output, precision, read)
     if json:
         options.print_json(trained.summary(output))
     elif not quiet:
@@ -195,6 +205,7 @@ def _train(
     vectorizer: Any,
     params: dict[str, Any],
     output: Path,
+    precision: str,
     read: float,
 ) -> _Trained:
     """Train on `dataset`, which took `read` seconds to read, and save the model."""
@@ -212,7 +223,7 @@ def _train(
     tagger.fit(dataset)
     seconds = stopwatch.seconds
     stop_if_interrupted()
-    save(tagger, output)
+    save(tagger, output, precision=precision)
     parts = {"read": read, **tagger.seconds}
     return _Trained(tagger, seconds, parts, directory_size(output), len(dataset))
 

@@ -125,10 +125,11 @@ def too_few(Y: CSR) -> str:
     return f"{n_labelled} labelled samples are too few to hold any out"
 
 
-def held_out_parts(X: CSR, Y: CSR, random_state: object) -> tuple[Part, ...]:
+def held_out_parts(X: CSR, Y: CSR, random_state: object, *, n_wanted: int = 0) -> tuple[Part, ...]:
     """Folds of small data, or a part of large ones; none where there are too few samples.
 
-    Only sizes decide, never the clock, so that the parts are the same on every machine.
+    Only sizes decide, never the clock, so that the parts are the same on every machine. There are
+    more folds than trials may cost where fewer than `n_wanted` samples would be held out.
     """
     labelled = np.flatnonzero(np.diff(Y.indptr) > 0)
     n_held_out = min(labelled.size // _N_FOLDS, _MAX_HELD_OUT)
@@ -136,7 +137,7 @@ def held_out_parts(X: CSR, Y: CSR, random_state: object) -> tuple[Part, ...]:
         return ()
     order = np.random.default_rng(seed_sequence(random_state)).permutation(labelled)
     share = _affordable_share(X, Y)
-    n_folds = int(np.clip(share, 1, _N_FOLDS))
+    n_folds = int(np.clip(max(share, n_wanted / n_held_out), 1, _N_FOLDS))
     size = int(min(share, 1.0) * labelled.size)
     parts = []
     for fold in range(n_folds):

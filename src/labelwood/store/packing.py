@@ -24,8 +24,11 @@ _PACKED = ("packed_masks_", "packed_weights_", "packed_scales_")
 
 
 def pack(kind: str, fitted: Mapping[str, Any]) -> Fitted | None:
-    """The fitted attributes of a class with its weights packed, or None where there is no way."""
-    return _WAYS[kind][0](dict(fitted)) if kind in _WAYS else None
+    """The fitted attributes of a class with its weights packed, or None where there is no way.
+
+    So it is with an estimator that was not fitted, as one that is a parameter of another.
+    """
+    return _WAYS[kind][0](dict(fitted)) if kind in _WAYS and fitted else None
 
 
 def unpack(kind: str, fitted: Mapping[str, Any]) -> Fitted:
