@@ -36,8 +36,9 @@ def column_scores(X: CSRArrays, residuals: DoubleArray, scores: DoubleArray) -> 
 @exact_kernel
 def _column_sums(X: CSRArrays, residuals: DoubleArray, sums: DoubleArray) -> None:
     """Σ_i r_i x_ij of every column; those that are nothing but rounding of their terms are 0."""
-    sums[:] = 0
     sizes = np.zeros(sums.size)
+    for j in range(sums.size):
+        sums[j] = 0.0
     for i in range(residuals.size):
         r = residuals[i]
         if r != 0:
@@ -58,8 +59,9 @@ def feature_table(features: IndexArray) -> FeatureTable:
     # misses end at their first slot.
     while size < 4 * features.size:
         size *= 2
-    keys = np.full(size, _FREE, dtype=np.uint32)
-    positions = np.zeros(size, dtype=np.uint32)
+    keys, positions = np.empty(size, dtype=np.uint32), np.zeros(size, dtype=np.uint32)
+    for k in range(size):
+        keys[k] = _FREE
     mask = np.uint64(size - 1)
     for k in range(features.size):
         slot = _first_slot(features[k], mask)
@@ -119,7 +121,8 @@ def decide(
     mask = np.uint64(table.keys.size - 1)
     scores = np.empty((coef.shape[0], n))
     for i in range(n):
-        scores[:, i] = intercepts
+        for v in range(coef.shape[0]):
+            scores[v, i] = intercepts[v]
         for p in range(np.uint64(X.indptr[i]), np.uint64(X.indptr[i + 1])):
             slot = _find(table, X.indices[p], mask)
             if table.keys[slot] != _FREE:
@@ -142,8 +145,9 @@ def margins(X: CSRArrays, w: DoubleArray, out: DoubleArray) -> None:
 @exact_kernel
 def combine(X: CSRArrays, residuals: DoubleArray, out: DoubleArray) -> None:
     """Σ_i r_i x_i for every row of `residuals`, in `out` of shape (n_problems, n_columns)."""
-    out[:] = 0
     for v in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[v, j] = 0.0
         for i in range(residuals.shape[1]):
             r = residuals[v, i]
             if r != 0:
@@ -190,8 +194,9 @@ def _curvature(
 
     Where the intercept follows the weight, x is counted from its mean over these rows.
     """
-    out[:] = 0
     sums, mass = np.zeros(out.size), 0.0
+    for j in range(out.size):
+        out[j] = 0.0
     for i in range(residuals.size):
         if residuals[i] != 0:
             mass += costs[i]

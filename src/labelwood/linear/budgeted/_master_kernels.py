@@ -12,15 +12,15 @@ import numpy as np
 from labelwood.core.kernel import exact_kernel
 from labelwood.core.types import DoubleArray
 from labelwood.linear.budgeted._feature_kernels import combine, margins
-from labelwood.linear.budgeted._newton_kernels import newton_step
+from labelwood.linear.budgeted._newton_kernels import assign, newton_step
 from labelwood.linear.budgeted._objective_kernels import (
     Problem,
     collapse,
-    group_norms,
     largest_group,
     losses,
     lower_bound,
     shrink,
+    total_norm,
 )
 
 _NOISE = 1e-12  # relative rounding error of a difference of losses
@@ -75,7 +75,7 @@ def solve_master(
     """
     iterates, b = _start(problem, weights, residuals), intercepts.copy()
     value = losses(problem, iterates.m, b, residuals)
-    value += 0.5 * group_norms(iterates.w, problem.starts).sum() ** 2
+    value += 0.5 * total_norm(iterates.w, problem.starts) ** 2
     bound, first_gap, t, n_iter = 0.0, 0.0, 1.0, 0
     wait = due = _PATIENCE
     while n_iter < max_iter:
@@ -118,11 +118,11 @@ def _start(problem: Problem, weights: DoubleArray, residuals: DoubleArray) -> _I
     return _Iterates(
         weights.copy(),
         weights.copy(),
-        np.empty_like(weights),
+        np.empty(weights.shape),
         products,
         products.copy(),
-        np.empty_like(products),
-        np.empty_like(weights),
+        np.empty(products.shape),
+        np.empty(weights.shape),
         residuals,
         np.empty((weights.shape[0], problem.n_features)),
     )
@@ -133,13 +133,21 @@ def _extrapolate(
     problem: Problem, iterates: _Iterates, momentum: float, b: DoubleArray
 ) -> tuple[float, float]:
     """Set `y` and its residuals; returns the loss there, and a lower bound of the optimum."""
-    iterates.y[:] = iterates.w + momentum * (iterates.w - iterates.w_old)
+    _extrapolated(iterates.w, iterates.w_old, momentum, iterates.y)
     # Margins are linear in the weights: those of the extrapolated point need no pass over the data.
-    products = iterates.m + momentum * (iterates.m - iterates.m_old)
+    products = np.empty(iterates.m.shape)
+    _extrapolated(iterates.m, iterates.m_old, momentum, products)
     loss = losses(problem, products, b, iterates.residuals)
     combine(problem.X, iterates.residuals, iterates.sums)
     largest = largest_group(iterates.sums, problem.starts, problem.positions)
     return loss, lower_bound(iterates.residuals, problem.costs, largest)
+
+
+@exact_kernel
+def _extrapolated(new: DoubleArray, old: DoubleArray, momentum: float, out: DoubleArray) -> None:
+    for v in range(new.shape[0]):
+        for e in range(new.shape[1]):
+            out[v, e] = new[v, e] + momentum * (new[v, e] - old[v, e])
 
 
 @exact_kernel
@@ -188,15 +196,14 @@ def _try_step(problem: Problem, iterates: _Iterates, lipschitz: float) -> tuple[
 
 @exact_kernel
 def _advance(iterates: _Iterates) -> None:
-    iterates.w_old[:] = iterates.w
-    iterates.w[:] = iterates.w_trial
-    iterates.m_old[:] = iterates.m
-    iterates.m[:] = iterates.m_trial
+    _restart(iterates)
+    assign(iterates.w, iterates.w_trial)
+    assign(iterates.m, iterates.m_trial)
 
 
 @exact_kernel
 def _restart(iterates: _Iterates) -> float:
     """Restart the momentum; returns the first t of the FISTA sequence."""
-    iterates.w_old[:] = iterates.w
-    iterates.m_old[:] = iterates.m
+    assign(iterates.w_old, iterates.w)
+    assign(iterates.m_old, iterates.m)
     return 1.0

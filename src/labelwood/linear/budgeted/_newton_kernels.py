@@ -19,6 +19,7 @@ from labelwood.linear.budgeted._objective_kernels import (
     collapse,
     group_norms,
     losses,
+    total_norm,
 )
 
 _CG_TOL = 1e-6  # of the squared residual norm, relative to its first value
@@ -32,13 +33,14 @@ class _Hessian(NamedTuple):
     """What the Hessian at some weights is made of.
 
     `costs` are those of the rows of positive slack, else zero, and `totals` their sums if there
-    is an intercept, else zero; `norms` are the ‖ω_h‖ and `units` the u_h, zero where the group is
-    zero; `products` and `sums` are workspace.
+    is an intercept, else zero; `norms` are the ‖ω_h‖, `total_norm` is their sum and `units` are the
+    u_h, zero where the group is zero; `products` and `sums` are workspace.
     """
 
     costs: DoubleArray
     totals: DoubleArray
     norms: DoubleArray
+    total_norm: float
     units: DoubleArray
     products: DoubleArray
     sums: DoubleArray
@@ -64,17 +66,19 @@ def newton_step(
     combine(problem.X, residuals, hessian.sums)
     gradient = _gradient(problem, hessian)
     d, n_steps = _solve(problem, hessian, gradient, min(max_steps, _MAX_CG_ITERATIONS))
-    trial, trial_products = np.empty_like(weights), np.empty_like(products)
+    trial, trial_products = np.empty(weights.shape), np.empty(products.shape)
     step = 1.0
     for _ in range(_MAX_BACKTRACKS):
-        trial[:] = weights + step * d
+        for v in range(weights.shape[0]):
+            for e in range(weights.shape[1]):
+                trial[v, e] = weights[v, e] + step * d[v, e]
         _stop_at_zero(trial, weights, problem.starts)
         margins(problem.X, collapse(trial, problem.positions, problem.n_features), trial_products)
         new = losses(problem, trial_products, intercepts, residuals)
-        new += 0.5 * group_norms(trial, problem.starts).sum() ** 2
+        new += 0.5 * total_norm(trial, problem.starts) ** 2
         if new < value:
-            weights[:] = trial
-            products[:] = trial_products
+            assign(weights, trial)
+            assign(products, trial_products)
             return new, n_steps
         # The model ignores the hinges that the step crosses, so that it may have to be shortened.
         step *= 0.5
@@ -82,25 +86,39 @@ def newton_step(
 
 
 @exact_kernel
+def assign(target: DoubleArray, source: DoubleArray) -> None:
+    """`target[:] = source`."""
+    for v in range(target.shape[0]):
+        for e in range(target.shape[1]):
+            target[v, e] = source[v, e]
+
+
+@exact_kernel
 def _hessian(problem: Problem, weights: DoubleArray, residuals: DoubleArray) -> _Hessian:
-    costs = np.where(residuals != 0, problem.costs, 0.0)
-    totals = np.zeros(costs.shape[0])
-    if problem.fit_intercept:
-        for v in range(costs.shape[0]):
-            totals[v] = costs[v].sum()
-    norms, units = group_norms(weights, problem.starts), weights.copy()
+    costs, totals = np.zeros(residuals.shape), np.zeros(residuals.shape[0])
+    for v in range(costs.shape[0]):
+        total = 0.0
+        for i in range(costs.shape[1]):
+            if residuals[v, i] != 0:
+                costs[v, i] = problem.costs[v, i]
+            total += costs[v, i]
+        totals[v] = total if problem.fit_intercept else 0.0
+    norms, units, total = group_norms(weights, problem.starts), weights.copy(), 0.0
     for h in range(norms.size):
+        total += norms[h]
         if norms[h] > 0:
-            units[:, problem.starts[h] : problem.starts[h + 1]] /= norms[h]
+            for v in range(units.shape[0]):
+                for e in range(problem.starts[h], problem.starts[h + 1]):
+                    units[v, e] /= norms[h]
     sums = np.empty((weights.shape[0], problem.n_features))
-    return _Hessian(costs, totals, norms, units, np.empty_like(costs), sums)
+    return _Hessian(costs, totals, norms, total, units, np.empty(costs.shape), sums)
 
 
 @exact_kernel
 def _gradient(problem: Problem, hessian: _Hessian) -> DoubleArray:
     """The gradient, with Σ r_i x_i in `hessian.sums`; zero in groups that are zero."""
-    total = hessian.norms.sum()
-    gradient = np.zeros_like(hessian.units)
+    total = hessian.total_norm
+    gradient = np.zeros(hessian.units.shape)
     for h in range(hessian.norms.size):
         if hessian.norms[h] > 0:
             for v in range(gradient.shape[0]):
@@ -117,21 +135,32 @@ def _solve(
 ) -> tuple[DoubleArray, int]:
     """Solve H d = −gradient by preconditioned conjugate gradients; d and the iterations."""
     inverse_diagonal = _inverse_diagonal(problem, hessian)
-    d, r = np.zeros_like(gradient), -gradient
-    p = r * inverse_diagonal
-    rz = (r * p).sum()
+    rows, columns = gradient.shape
+    d, r, p = np.zeros(gradient.shape), np.empty(gradient.shape), np.empty(gradient.shape)
+    rz = 0.0
+    for v in range(rows):
+        for e in range(columns):
+            r[v, e] = -gradient[v, e]
+            p[v, e] = r[v, e] * inverse_diagonal[v, e]
+            rz += r[v, e] * p[v, e]
     first_rz, n_steps = rz, 0
     while n_steps < max_steps and rz > _CG_TOL * first_rz:
         n_steps += 1
         Hp = _hessian_product(problem, hessian, p)
-        pHp = (p * Hp).sum()
+        pHp = _dot(p, Hp, 0, columns)
         if pHp <= 0:  # H is positive definite; only rounding can get weights.
             break
-        d += rz / pHp * p
-        r -= rz / pHp * Hp
-        z = r * inverse_diagonal
-        new_rz = (r * z).sum()
-        p = z + new_rz / rz * p
+        step, new_rz = rz / pHp, 0.0
+        for v in range(rows):
+            for e in range(columns):
+                d[v, e] += step * p[v, e]
+                r[v, e] -= step * Hp[v, e]
+                z = r[v, e] * inverse_diagonal[v, e]
+                new_rz += r[v, e] * z
+        momentum = new_rz / rz
+        for v in range(rows):
+            for e in range(columns):
+                p[v, e] = r[v, e] * inverse_diagonal[v, e] + momentum * p[v, e]
         rz = new_rz
     return d, n_steps
 
@@ -139,12 +168,10 @@ def _solve(
 @exact_kernel
 def _inverse_diagonal(problem: Problem, hessian: _Hessian) -> DoubleArray:
     """The reciprocal of the Hessian's diagonal; zero in groups that are zero."""
-    X, total = problem.X, hessian.norms.sum()
-    inverse = np.zeros_like(hessian.units)
-    squares, sums = np.empty(problem.n_features), np.empty(problem.n_features)
+    X, total = problem.X, hessian.total_norm
+    inverse = np.zeros(hessian.units.shape)
     for v in range(inverse.shape[0]):
-        squares[:] = 0
-        sums[:] = 0
+        squares, sums = np.zeros(problem.n_features), np.zeros(problem.n_features)
         _moments(X, hessian.costs[v], squares, sums)
         for h in range(hessian.norms.size):
             if hessian.norms[h] > 0:
@@ -178,11 +205,14 @@ def _hessian_product(problem: Problem, hessian: _Hessian, d: DoubleArray) -> Dou
         # The intercept is eliminated: H is that of the rows centered by their weighted mean.
         mean = 0.0
         if hessian.totals[v] > 0:
-            mean = (hessian.costs[v] * hessian.products[v]).sum() / hessian.totals[v]
-        hessian.products[v] = hessian.costs[v] * (hessian.products[v] - mean)
+            for i in range(hessian.costs.shape[1]):
+                mean += hessian.costs[v, i] * hessian.products[v, i]
+            mean /= hessian.totals[v]
+        for i in range(hessian.costs.shape[1]):
+            hessian.products[v, i] = hessian.costs[v, i] * (hessian.products[v, i] - mean)
     combine(problem.X, hessian.products, hessian.sums)
-    total, u_dot_d = hessian.norms.sum(), (hessian.units * d).sum()
-    Hd = np.zeros_like(d)
+    total, u_dot_d = hessian.total_norm, _dot(hessian.units, d, 0, d.shape[1])
+    Hd = np.zeros(d.shape)
     for h in range(hessian.norms.size):
         if hessian.norms[h] > 0:
             group_dot = _dot(hessian.units, d, problem.starts[h], problem.starts[h + 1])
@@ -208,4 +238,6 @@ def _stop_at_zero(trial: DoubleArray, weights: DoubleArray, starts: PointerArray
     """Set groups to zero that the step would flip: the penalty has a kink there."""
     for h in range(starts.size - 1):
         if _dot(trial, weights, starts[h], starts[h + 1]) <= 0:
-            trial[:, starts[h] : starts[h + 1]] = 0.0
+            for v in range(trial.shape[0]):
+                for e in range(starts[h], starts[h + 1]):
+                    trial[v, e] = 0.0
