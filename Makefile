@@ -6,7 +6,7 @@ PEERS := .venv-peers
 DYNAMAX := .venv-dynamax
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test test-slow lint docs figures bench clean
+.PHONY: help demo test test-slow checks tests lint docs figures bench clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -14,7 +14,13 @@ help: ## this list
 demo: $(VENV)/demo.stamp ## install, build a real corpus, train, evaluate, predict
 	@$(BIN)/labelwood demo
 
-test: lint docs ## everything that CI runs: lint, types, import layers, docs, tests
+# Side by side, since the linters and the docs use one core only.
+test: $(VENV)/dev.stamp ## everything that CI runs: lint, types, import layers, docs, tests
+	@$(MAKE) --no-print-directory --jobs=2 checks tests
+
+checks: lint docs
+
+tests: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-slow: $(VENV)/dev.stamp ## long simulations and scale runs

@@ -1,6 +1,8 @@
 """A fit that fails leaves every public estimator as it was: attributes and predictions."""
 
 import contextlib
+import copy
+import functools
 import itertools
 import warnings
 
@@ -21,10 +23,16 @@ WITH_FEATURES = [
 ]
 
 
-def fitted(kind):
+@functools.cache
+def _fitted_once(kind):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return small(kind).fit(*problem_for(kind))
+
+
+def fitted(kind):
+    """A fitted estimator of the test's own; each kind is fitted once and copied."""
+    return copy.deepcopy(_fitted_once(kind))
 
 
 @contextlib.contextmanager

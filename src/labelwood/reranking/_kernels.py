@@ -327,8 +327,9 @@ def likelihood_centers(
         while end > features.size:
             capacity = 2 * features.size
             features, values = resized(features, capacity), resized(values, capacity)
-        features[pointers[label] : end] = workspace.support[:size]
-        values[pointers[label] : end] = workspace.center[workspace.support[:size]]
+        for k in range(size):
+            features[pointers[label] + k] = workspace.support[k]
+            values[pointers[label] + k] = workspace.center[workspace.support[k]]
         pointers[label + 1] = end
         for feature in workspace.support[:size]:
             workspace.in_support[feature] = False

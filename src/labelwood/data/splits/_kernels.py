@@ -29,11 +29,17 @@ def stratify(
     """
     n, n_labels = row_indptr.size - 1, label_indptr.size - 1
     fold = np.full(n, -1, dtype=np.int32)
-    left = label_indptr[1:] - label_indptr[:-1]
-    wanted = left.astype(np.float64).reshape(-1, 1) * shares
+    left, wanted = np.empty(n_labels, dtype=np.int64), np.empty((n_labels, shares.size))
     wanted_rows = sizes.copy()
     # One key for (rows left, label). A key that no longer tells the rows left is skipped.
-    heap = [left[label] * n_labels + label for label in range(n_labels) if left[label] > 0]
+    heap = [np.int64(0)]
+    heap.pop()
+    for k in range(n_labels):
+        left[k] = label_indptr[k + 1] - label_indptr[k]
+        for j in range(shares.size):
+            wanted[k, j] = left[k] * shares[j]
+        if left[k] > 0:
+            heap.append(left[k] * n_labels + k)
     heapq.heapify(heap)
     while len(heap) > 0:
         key = heapq.heappop(heap)

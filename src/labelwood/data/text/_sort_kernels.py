@@ -45,7 +45,8 @@ def sort_ties(text: Bytes, records: Records, terms: PointerArray, keys: Slots) -
         # Merge sort, from runs of one term upwards.
         width = 1
         while width < end - begin:
-            spare[begin:end] = terms[begin:end]
+            for k in range(begin, end):
+                spare[k] = terms[k]
             for left in range(begin, end, 2 * width):
                 middle, stop = min(left + width, end), min(left + 2 * width, end)
                 i, j = left, middle

@@ -89,7 +89,8 @@ def grown(slots: Slots) -> Slots:
 def longer(array: Any, n: Int) -> Any:
     """A copy of `array` with space for at least `n` entries, and half as much again."""
     copy = np.empty(max(n, array.size + array.size // 2), array.dtype)
-    copy[: array.size] = array
+    for k in range(array.size):
+        copy[k] = array[k]
     return copy
 
 
@@ -143,7 +144,8 @@ def merge_terms(
                 records = longer(records, 3 * df.size)
             if used + size + PADDING > text.size:
                 text = longer(text, used + size + PADDING)
-            text[used : used + size] = other[p : p + size]
+            for k in range(size):
+                text[used + k] = other[p + k]
             write_record(records, np.uint64(n), text, used, size)
             used += size
             df[n] = 0
@@ -186,7 +188,8 @@ def refill_row(slots: Slots, mask: np.uint64, keys: IndexArray) -> Slots:
     """Clear the first `mask + 1` slots, of a larger table if need be, and enter the keys."""
     if slots.size <= mask:
         slots = np.empty(mask + ONE, np.uint64)
-    slots[: mask + ONE] = 0
+    for at in range(mask + ONE):
+        slots[at] = 0
     for place in range(keys.size):
         key = np.uint64(keys[place])
         slots[_row_slot(slots, mask, key)] = (np.uint64(place) << HALF) | (key + ONE)

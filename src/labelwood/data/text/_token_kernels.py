@@ -192,5 +192,6 @@ def join_tokens(
         new_ends[i] = q
         out[q] = _BLANK
         q += 1
-    out[q:] = 0
+    for p in range(q, out.size):
+        out[p] = 0
     return out, new_starts, new_ends

@@ -33,7 +33,8 @@ def train_labels(
     margins = np.empty(n_labels, np.float32)
     for _ in range(n_passes):
         for i in rows:
-            margins[:] = W[bias]
+            for k in range(n_labels):
+                margins[k] = W[bias, k]
             norm = np.float32(1.0) + ridge
             for p in range(indptr[i], indptr[i + 1]):
                 weights, value = W[indices[p]], data[p]

@@ -111,7 +111,8 @@ def add_fields(
     m = 0
     at = np.empty(n_fields, np.int64)
     for row in range(n):
-        at[:] = ptr[row * n_fields : (row + 1) * n_fields]
+        for f in range(n_fields):
+            at[f] = ptr[row * n_fields + f]
         while True:
             # A merge of sorted rows: the smallest column that is next in some field.
             least = np.int64(1) << 40

@@ -151,7 +151,8 @@ def simulate_run(
         known = _update_evidence(known, arms, chosen[:pulled], epsilon, control, model)
         found = decide(bounds, epsilon, control)
         if found[0] >= 0 or left == 0:
-            counts[:] = arms[:, 0]
+            for i in range(n_arms):
+                counts[i] = arms[i, 0]
             leads = bounds[0, control] == bounds[0, found[1]]
             return found[0], control if leads else found[1], known
         n_chosen = choose(bounds, found, epsilon, control, policy, chosen)

@@ -95,7 +95,7 @@ def assign(target: DoubleArray, source: DoubleArray) -> None:
 
 @exact_kernel
 def _hessian(problem: Problem, weights: DoubleArray, residuals: DoubleArray) -> _Hessian:
-    costs, totals = np.zeros(residuals.shape), np.zeros(residuals.shape[0])
+    costs, totals = np.zeros_like(residuals), np.zeros(residuals.shape[0])
     for v in range(costs.shape[0]):
         total = 0.0
         for i in range(costs.shape[1]):
@@ -118,7 +118,7 @@ def _hessian(problem: Problem, weights: DoubleArray, residuals: DoubleArray) -> 
 def _gradient(problem: Problem, hessian: _Hessian) -> DoubleArray:
     """The gradient, with Σ r_i x_i in `hessian.sums`; zero in groups that are zero."""
     total = hessian.total_norm
-    gradient = np.zeros(hessian.units.shape)
+    gradient = np.zeros_like(hessian.units)
     for h in range(hessian.norms.size):
         if hessian.norms[h] > 0:
             for v in range(gradient.shape[0]):
@@ -169,7 +169,7 @@ def _solve(
 def _inverse_diagonal(problem: Problem, hessian: _Hessian) -> DoubleArray:
     """The reciprocal of the Hessian's diagonal; zero in groups that are zero."""
     X, total = problem.X, hessian.total_norm
-    inverse = np.zeros(hessian.units.shape)
+    inverse = np.zeros_like(hessian.units)
     for v in range(inverse.shape[0]):
         squares, sums = np.zeros(problem.n_features), np.zeros(problem.n_features)
         _moments(X, hessian.costs[v], squares, sums)

@@ -40,8 +40,8 @@ def gather_columns(
         cells[np.uint64(features[t]) * _TWO] = 0
     n_columns, end = n_features, indptr[n_features]
     if bias != 0:
-        indices[end : end + n] = np.arange(n)
-        data[end : end + n] = bias
+        for k in range(n):
+            indices[end + k], data[end + k] = k, bias
         n_columns += 1
         indptr[n_columns] = end + n
     return features[:n_features], CSRArrays(indptr[: n_columns + 1], indices, data)

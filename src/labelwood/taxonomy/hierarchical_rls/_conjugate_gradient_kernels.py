@@ -23,13 +23,16 @@ def solve(
     n, width = B.shape
     alpha, r, p = np.zeros((n, width)), B.copy(), B.copy()
     Ap, Sp = np.empty((n, width)), np.empty((n_features, width))
-    rr = _column_dots(r, r)
-    bb = rr.copy()
-    goal = tol * tol * bb
+    rr, bb, goal = _column_dots(r, r), np.empty(width), np.empty(width)
+    for c in range(width):
+        bb[c], goal[c] = rr[c], tol * tol * rr[c]
     n_iter = np.zeros(width, dtype=np.int64)
     step, beta = np.empty(width), np.empty(width)
     for _ in range(max_iter):
-        if not np.any(rr > goal):
+        n_active = 0
+        for c in range(width):
+            n_active += rr[c] > goal[c]
+        if n_active == 0:
             break
         combine(rows, p, Sp)
         _apply(rows, p, Sp, Ap)

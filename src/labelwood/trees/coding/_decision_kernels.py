@@ -161,11 +161,11 @@ def likely_leaves(
     """
     n = X.indptr.size - 1
     found, logs, margins = np.full((n, beam), -1), np.zeros((n, beam)), np.empty((n, beam))
-    found[:, 0] = 0
     nodes, positions = np.empty(n * beam, dtype=np.int64), np.empty(n * beam, dtype=np.int64)
     lengths = np.empty(n)
     active, n_active = np.arange(n), n
     for i in range(n):
+        found[i, 0] = 0
         lengths[i] = length(X, np.uint64(i), unit)
     while True:
         n_open, n_still = 0, 0
@@ -234,8 +234,9 @@ def _advance(
     """Replace the inner nodes of a row's beam by their children, as far as these are likely."""
     # The beam is rebuilt in place, so that it is read from a copy.
     before, probabilities = found.copy(), logs.copy()
-    found[:] = -1
     size = 0
+    for k in range(found.size):
+        found[k] = -1
     for k in range(before.size):
         node = before[k]
         if node < 0:

@@ -37,7 +37,7 @@ def huffman(counts: PointerArray) -> tuple[PointerArray, PointerArray, int]:
                 pair[k] = n + next_node
                 total[made] += total[next_node]
                 next_node += 1
-        positive[made], negative[made] = pair
+        positive[made], negative[made] = pair[0], pair[1]
     return positive, negative, 2 * n - 2
 
 
@@ -112,7 +112,7 @@ def annotate(
     top, made, root = 1, 0, 0 if n == 1 else n
     while top > 0:
         top -= 1
-        start, end, parent = stack[top]
+        start, end, parent = stack[top, 0], stack[top, 1], stack[top, 2]
         if parent >= 0:
             positive[parent] = order[start] if end - start == 1 else n + made
         first = start

@@ -201,4 +201,5 @@ def _group_rows(
     for k in range(rows.size):
         others[ends[exits[k]]] = rows[k]
         ends[exits[k]] += 1
-    rows[:] = others[: rows.size]
+    for k in range(rows.size):
+        rows[k] = others[k]

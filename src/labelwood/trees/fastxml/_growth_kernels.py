@@ -93,7 +93,9 @@ def grow_tree(
 ) -> Tree:
     """Grow until nodes are small or cannot be split."""
     n = samples.X.indptr.size - 1
-    ids = np.arange(n).astype(np.uint32)
+    ids = np.empty(n, dtype=np.uint32)
+    for i in range(n):
+        ids[i] = i
     stack = np.empty((n + 1, 4), dtype=np.int64)
     _push(stack, 0, 0, n, -1, 0)
     right = np.full(2 * n, np.int64(-1))
@@ -104,7 +106,7 @@ def grow_tree(
     node, top, height, steps = 0, 1, 0, 0
     while top > 0:
         top -= 1
-        start, end, parent, depth = stack[top]
+        start, end, parent, depth = stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3]
         node_samples = ids[start:end]
         if parent >= 0:
             right[parent] = node
@@ -117,7 +119,7 @@ def grow_tree(
             )
         n_weights, n_averages = ends[0, node], ends[1, node]
         if n_left > 0:
-            node_samples[:] = node_samples[order]
+            _reorder(node_samples, order)
             if max(n_left, node_samples.size - n_left) > settings.max_leaf_samples:
                 _move_rows(X, start, order, workspace.even if depth % 2 else workspace.odd)
             # The right child is pushed first, so that the left one is grown next and gets number v
@@ -139,14 +141,14 @@ def grow_tree(
         ends[0, node], ends[1, node] = n_weights, n_averages
     n_weights, n_averages = ends[0, node], ends[1, node]
     return Tree(
-        right[:node].copy(),
-        intercepts[:node].copy(),
-        ends[0, : node + 1].copy(),
-        features[:n_weights].copy(),
-        weights[:n_weights].copy(),
-        ends[1, : node + 1].copy(),
-        labels[:n_averages].copy(),
-        averages[:n_averages].copy(),
+        resized(right, node),
+        resized(intercepts, node),
+        resized(ends[0], node + 1),
+        resized(features, n_weights),
+        resized(weights, n_weights),
+        resized(ends[1], node + 1),
+        resized(labels, n_averages),
+        resized(averages, n_averages),
         height,
         steps / n,
     )
@@ -177,9 +179,17 @@ def _append(
         # At least doubled, so that appending takes amortized constant time.
         capacity = indices.size + end
         indices, values = resized(indices, capacity), resized(values, capacity)
-    indices[size:end] = new_indices
-    values[size:end] = new_values
+    for k in range(new_indices.size):
+        indices[size + k], values[size + k] = new_indices[k], new_values[k]
     return indices, values
+
+
+@kernel
+def _reorder(values: IndexArray, order: IndexArray) -> None:
+    """`values[:] = values[order]`."""
+    before = values.copy()
+    for k in range(order.size):
+        values[k] = before[order[k]]
 
 
 @kernel
@@ -220,7 +230,9 @@ def _find_split(
     if names.size * n == labels.size:
         return nothing  # All samples have the same labels.
     sides = assign_sides(ends, labels, gains, names.size, samples.discounts, state)
-    n_positive = np.count_nonzero(sides > 0)
+    n_positive = 0
+    for k in range(n):
+        n_positive += sides[k] > 0
     if n_positive == 0 or n_positive == n:
         return nothing
     # Both sides have the same total cost, whatever their sizes.
@@ -248,9 +260,23 @@ def _find_split(
     order, n_left = _order_by_side(columns, w, intercept, n)
     if n_left == 0 or n_left == n:
         return nothing
-    # The L1 penalty leaves most weights at exactly zero; those that remain are the decision.
-    chosen = np.flatnonzero(w)
-    return order, n_left, features[chosen], w[chosen].astype(np.float32), intercept
+    chosen, weights = _nonzero(features, w)
+    return order, n_left, chosen, weights, intercept
+
+
+@kernel
+def _nonzero(features: IndexArray, w: DoubleArray) -> tuple[IndexArray, FloatArray]:
+    """The features whose weights the L1 penalty has not left at exactly zero, and these weights."""
+    n = 0
+    for j in range(w.size):
+        n += w[j] != 0
+    chosen, weights = np.empty(n, dtype=np.uint32), np.empty(n, dtype=np.float32)
+    n = 0
+    for j in range(w.size):
+        if w[j] != 0:
+            chosen[n], weights[n] = features[j], w[j]
+            n += 1
+    return chosen, weights
 
 
 @kernel
@@ -266,7 +292,9 @@ def _order_by_side(
             for p in range(np.uint64(columns.indptr[j]), np.uint64(columns.indptr[j + 1])):
                 scores[columns.indices[p]] += weight * columns.data[p]
     order = np.empty(n, dtype=np.uint32)
-    n_left = int(np.count_nonzero(scores > 0))
+    n_left = 0
+    for k in range(n):
+        n_left += scores[k] > 0
     left, other = 0, n_left
     for k in range(n):
         if scores[k] > 0:

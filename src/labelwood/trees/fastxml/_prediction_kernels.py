@@ -127,8 +127,9 @@ def _descend_together(X: CSRArrays, forest: "Forest", n_features: int) -> NDArra
     n = X.indptr.size - 1
     nodes = np.empty((forest.roots.size, n), dtype=np.int64)
     if n < _FEW:
-        for i in range(n):
-            nodes[:, i] = forest.roots
+        for tree in range(forest.roots.size):
+            for i in range(n):
+                nodes[tree, i] = forest.roots[tree]
         return nodes
     dense = np.zeros(n_features, dtype=np.float32)
     rows, others = np.empty(n, dtype=np.uint32), np.empty(n, dtype=np.uint32)
@@ -140,7 +141,7 @@ def _descend_together(X: CSRArrays, forest: "Forest", n_features: int) -> NDArra
         top = 1
         while top > 0:
             top -= 1
-            node, start, end = stack[top]
+            node, start, end = stack[top, 0], stack[top, 1], stack[top, 2]
             node_rows = rows[start:end]
             if not _pays_to_scatter(X, forest, node, node_rows):
                 for k in range(node_rows.size):
@@ -196,7 +197,8 @@ def _partition_rows(
         rows[n_left] = i
         others[np.uint64(k) - n_left] = i
         n_left += np.uint64(score > 0)
-    rows[n_left:] = others[: rows.size - n_left]
+    for k in range(rows.size - int(n_left)):
+        rows[n_left + np.uint64(k)] = others[k]
     for p in range(first, end):
         dense[forest.features[p]] = 0
     return int(n_left)

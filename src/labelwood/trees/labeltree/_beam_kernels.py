@@ -250,7 +250,8 @@ def search_tree(
     """
     n = X.indptr.size - 1
     nodes, path = np.full(n * beam, np.int64(-1)), np.zeros(n * beam, dtype=np.float32)
-    nodes[::beam] = root
+    for i in range(n):
+        nodes[i * beam] = root
     scores = np.empty(n * beam * width, dtype=np.float32)
     labels = np.empty((n, beam * width), dtype=np.int32)
     values = np.empty((n, beam * width), dtype=np.float32)
@@ -358,8 +359,11 @@ def above_of_trees(
     total = np.zeros(n_labels, dtype=np.float32)
     touched = np.empty(labels.shape[0] * labels.shape[2], dtype=np.int32)
     pointers = np.zeros(n + 1, dtype=np.int64)
-    found = np.empty(filled.sum(), dtype=np.int32)
-    scores = np.empty(filled.sum(), dtype=np.float32)
+    size = 0
+    for tree in range(filled.shape[0]):
+        for i in range(n):
+            size += filled[tree, i]
+    found, scores = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.float32)
     size = 0
     for i in range(n):
         for t in range(_add_up(i, labels, values, filled, total, touched)):

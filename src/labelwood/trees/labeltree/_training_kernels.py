@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwood.core._kernels import next_below
-from labelwood.core._order_kernels import nth_smallest, stable_order
+from labelwood.core._order_kernels import nth_smallest, resized, stable_order
 from labelwood.core.kernel import kernel
 from labelwood.core.lanes import WIDTH
 from labelwood.core.sparse import CSRArrays
@@ -165,9 +165,11 @@ def _block_lanes(
     lanes: FloatArray,
 ) -> None:
     """Mark the positives of each child; `lanes` gets who is there and the ridges of each."""
-    signs[:] = -1
-    lanes[:] = 1
-    lanes[0, n_lanes:] = 0
+    for k in range(signs.size):
+        signs[k] = -1
+    for lane in range(WIDTH):
+        lanes[0, lane] = 1 if lane < n_lanes else 0
+        lanes[1, lane], lanes[2, lane] = 1, 1
     for lane in range(n_lanes):
         # The diagonal 1/(2C) that the squared hinge adds to the dual (Hsieh et al. 2008, table 1).
         lanes[1, lane] = 0.5 / level.cost_positive[first + lane]
@@ -178,16 +180,23 @@ def _block_lanes(
 
 
 @kernel
-def _joined(parts: list[Any], dtype: Any) -> Any:
-    size = 0
-    for part in parts:
-        size += part.size
-    whole = np.empty(size, dtype=dtype)
-    size = 0
-    for part in parts:
-        whole[size : size + part.size] = part
-        size += part.size
-    return whole
+def _appended(values: Any, size: int, new: Any) -> Any:
+    """`values` with `new` behind their first `size` entries; reallocated where they are full."""
+    if size + new.size > values.size:
+        # At least doubled, so that appending takes amortized constant time.
+        values = resized(values, values.size + size + new.size)
+    for k in range(new.size):
+        values[size + k] = new[k]
+    return values
+
+
+@kernel
+def _taken(values: Any, places: IndexArray) -> Any:
+    """`values[places]`."""
+    taken = np.empty(places.size, dtype=values.dtype)
+    for k in range(places.size):
+        taken[k] = values[places[k]]
+    return taken
 
 
 @kernel
@@ -265,36 +274,40 @@ def train_nodes(
     block_sizes, passes = np.zeros(n_blocks, np.int64), np.zeros(n_blocks, np.int64)
     solved = np.zeros(n_blocks, dtype=np.bool_)
     intercepts = np.zeros(n_blocks * WIDTH, dtype=np.float32)
-    features, sizes = [names[:0].copy()], [np.empty(0, dtype=np.uint8)]
-    lanes, weights = [np.empty(0, dtype=np.uint8)], [norms[:0].copy()]
-    block = 0
+    features, sizes = np.empty(1024, dtype=np.uint32), np.empty(1024, dtype=np.uint8)
+    lanes, weights = np.empty(1024, dtype=np.uint8), np.empty(1024, dtype=np.float32)
+    block, n_kept, n_weights = 0, 0, 0
     for node in range(start, end):
         state = level.states[node].copy()
         m = _node_rows(level.inside, node, n_negatives, state, place, rows)
         own, size = _gather(X, rows[:m], number, names)
-        own_norms, signs = norms[rows[:m]], np.empty(m * WIDTH, dtype=np.float32)
+        own_norms, signs = _taken(norms, rows[:m]), np.empty(m * WIDTH, dtype=np.float32)
         for first in range(firsts[node], firsts[node + 1], WIDTH):
             n_lanes = min(WIDTH, firsts[node + 1] - first)
             _block_lanes(level, first, n_lanes, place, signs, lane_values)
             W, passes[block], solved[block] = _solve(
                 own, own_norms, signs, lane_values, size, logistic, bias, tol, max_iter, state
             )
-            packed = pack_block(W, feature_ids[names[:size]], n_lanes, prune_below, budget)
+            own_ids = _taken(feature_ids, names[:size])
+            packed = pack_block(W, own_ids, n_lanes, prune_below, budget)
             block_sizes[block] = packed[0].size
-            features.append(packed[0])
-            sizes.append(packed[1])
-            lanes.append(packed[2])
-            weights.append(packed[3])
-            intercepts[block * WIDTH : (block + 1) * WIDTH] = W[size * WIDTH :] * bias
+            features = _appended(features, n_kept, packed[0])
+            sizes = _appended(sizes, n_kept, packed[1])
+            lanes = _appended(lanes, n_weights, packed[2])
+            weights = _appended(weights, n_weights, packed[3])
+            n_kept += packed[0].size
+            n_weights += packed[3].size
+            for lane in range(WIDTH):
+                intercepts[block * WIDTH + lane] = W[size * WIDTH + lane] * bias
             block += 1
         for i in range(m):
             place[rows[i]] = -1
     return (
         block_sizes,
-        _joined(features, np.uint32),
-        _joined(sizes, np.uint8),
-        _joined(lanes, np.uint8),
-        _joined(weights, np.float32),
+        resized(features, n_kept),
+        resized(sizes, n_kept),
+        resized(lanes, n_weights),
+        resized(weights, n_weights),
         intercepts,
         passes,
         solved,
