@@ -56,7 +56,8 @@ def log_posteriors(
                 # normalized.
                 xi[i, j] += math.exp(alpha[t - 1, i] + terms[j] - log_likelihood)
             before[i] = log_sum(terms)
-        beta[:] = before
+        for i in range(s):
+            beta[i] = before[i]
     return log_likelihood
 
 
@@ -80,7 +81,8 @@ def log_filter(
         for j in range(s):
             alpha[t, j] = math.exp(now[j] - length) if length > -np.inf else 0.0
         # The unnormalized logarithms go on: normalizing each step would lose the likelihood.
-        before[:] = now
+        for j in range(s):
+            before[j] = now[j]
     return log_sum(before)
 
 
@@ -105,7 +107,8 @@ def viterbi(
                     best, origin = value, i
             now[j] = best + log_b[t, j]
             back[t, j] = origin
-        before[:] = now
+        for j in range(s):
+            before[j] = now[j]
     state = int(np.argmax(before))
     best = before[state]
     for t in range(n - 1, -1, -1):

@@ -201,7 +201,8 @@ def partition_rows(rows: IndexArray, left: BoolArray, buffer: IndexArray) -> int
         side = left[row]
         n_left += side
         n_right += not side
-    rows[n_left:] = buffer[:n_right]
+    for i in range(n_right):
+        rows[n_left + i] = buffer[i]
     return n_left
 
 
@@ -224,7 +225,8 @@ def partition_entries(
             buffer.features[n_right] = entries.features[i]
             buffer.values[n_right] = entries.values[i]
             n_right += 1
-    entries.rows[place:end] = buffer.rows[:n_right]
-    entries.features[place:end] = buffer.features[:n_right]
-    entries.values[place:end] = buffer.values[:n_right]
+    for i in range(n_right):
+        entries.rows[place + i] = buffer.rows[i]
+        entries.features[place + i] = buffer.features[i]
+        entries.values[place + i] = buffer.values[i]
     return place

@@ -162,8 +162,9 @@ def _scan_many(
             # The running sums hold for the outer side alone; with missing values, and for the
             # log-loss of each label, the score is computed over all outputs.
             if with_missing or criterion == LOG_LABELS:
-                side[:] = outer + with_missing * missing
-                rest[:] = totals - side
+                for output in range(totals.size):
+                    side[output] = outer[output] + with_missing * missing[output]
+                    rest[output] = totals[output] - side[output]
                 score = side_score(criterion, weight, side) + side_score(criterion, other, rest)
             elif criterion == SQUARED:
                 score = outer_sum / weight + inner_sum / other
