@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from builders import separable
-from labelwood import LabelTreeClassifier, OneVsRestSVM, metrics, synthetic
+from labelwood import FastXMLClassifier, LabelTreeClassifier, OneVsRestSVM, metrics, synthetic
 from labelwood.auto import Candidate, Choice, Cost, choose_learner, expected_costs, trials
 from labelwood.auto.choice import choose, price
 from labelwood.auto.pilots import Pilot, Size, expected_cost, grown, scaled_cost
@@ -124,6 +124,29 @@ def test_a_forest_that_is_far_behind_is_not_tried_whole(monkeypatch, margin, is_
     assert (forest.score is not None) == is_tried
     assert forest.cost.seconds > 0
     assert forest.cost.bytes > 0
+
+
+def test_a_run_off_compares_the_forest_with_the_best_other_on_all_samples(monkeypatch):
+    X, Y = intervals(200)
+    monkeypatch.setattr(trials, "_NEARLY_ALL", 1.0)  # as if folds were small parts
+    monkeypatch.setattr(trials, "_CLOSE", 100.0)
+    choice = choose_learner(X, Y, n_jobs=1)
+    *others, forest = choice.candidates
+    (part, *_) = held_out_parts(sp.csr_array(X), Y, 0, whole=True)
+    best = max(others, key=lambda one: one.score - price(one))
+    for one, kind in ((best, OneVsRestSVM), (forest, FastXMLClassifier)):
+        model = kind(random_state=0, **one.params).fit(part.X, part.Y)
+        score = trials._quality(model, part, "P@k").score
+        assert one.score + one.growth == pytest.approx(score)
+    assert {one.growth for one in others} == {best.growth}
+    assert choice.taken == "FastXML forest"
+    assert choice.reason == "best held-out P@k, by a run-off"
+
+
+def test_growth_counts_in_the_choice():
+    one, other = candidate("one", 1, 1, 0.8), candidate("other", 1, 1, 0.79)
+    assert take(one, other).taken == "one"
+    assert take(one, other._replace(growth=0.02)).taken == "other"
 
 
 def test_without_a_forest_among_the_candidates_there_is_none():

@@ -38,7 +38,8 @@ class Candidate(NamedTuple):
     """A learner with its parameters, what it is expected to cost, and how well it did.
 
     `precisions` are P@1, 3 and 5 on held-out samples and `score` the objective there; None
-    where it was not tried.
+    where it was not tried. `growth` is what more of the score all samples give, where the trial
+    had a part of them and a run-off all.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Candidate(NamedTuple):
     cost: Cost
     precisions: tuple[float, ...] | None = None
     score: float | None = None
+    growth: float = 0.0
 
     @property
     def quality(self) -> str:
@@ -135,10 +137,16 @@ def choose(
     tried = [one for one in within if one.score is not None]
     if not tried:
         return Choice(within[0].name, tuple(found), objective, f"the default, as {why_untried}")
-    best = max(tried, key=lambda one: (one.score or 0.0) - price(one))
+    best = max(tried, key=worth)
     names = ", ".join(one.name for one in found if one not in within)
-    reason = f"best held-out {objective}" + (f" within the limits, unlike {names}" if names else "")
+    figure = f"best held-out {objective}" + (", by a run-off" if best.growth else "")
+    reason = figure + (f" within the limits, unlike {names}" if names else "")
     return Choice(best.name, tuple(found), objective, reason)
+
+
+def worth(one: Candidate) -> float:
+    """The score, less what it must gain to be worth its cost."""
+    return (one.score or 0.0) + one.growth - price(one)
 
 
 def price(one: Candidate) -> float:

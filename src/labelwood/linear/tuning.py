@@ -125,18 +125,21 @@ def too_few(Y: CSR) -> str:
     return f"{n_labelled} labelled samples are too few to hold any out"
 
 
-def held_out_parts(X: CSR, Y: CSR, random_state: object, *, n_wanted: int = 0) -> tuple[Part, ...]:
+def held_out_parts(
+    X: CSR, Y: CSR, random_state: object, *, n_wanted: int = 0, whole: bool = False
+) -> tuple[Part, ...]:
     """Folds of small data, or a part of large ones; none where there are too few samples.
 
     Only sizes decide, never the clock, so that the parts are the same on every machine. There are
-    more folds than trials may cost where fewer than `n_wanted` samples would be held out.
+    more folds than trials may cost where fewer than `n_wanted` samples would be held out. With
+    `whole` all others are there to fit on, whatever that costs.
     """
     labelled = np.flatnonzero(np.diff(Y.indptr) > 0)
     n_held_out = min(labelled.size // _N_FOLDS, _MAX_HELD_OUT)
     if n_held_out < _MIN_HELD_OUT:
         return ()
     order = np.random.default_rng(seed_sequence(random_state)).permutation(labelled)
-    share = _affordable_share(X, Y)
+    share = 1.0 if whole else _affordable_share(X, Y)
     n_folds = int(np.clip(max(share, n_wanted / n_held_out), 1, _N_FOLDS))
     size = int(min(share, 1.0) * labelled.size)
     parts = []
