@@ -176,5 +176,11 @@ def test_what_is_no_model_is_refused(tmp_path):
 
 def test_a_promise_out_of_range_is_refused(model, tmp_path):
     log = write(tmp_path / "log.jsonl", lines(30))
-    with pytest.raises(ParameterError, match="expected_run_length"):
-        run(model, log, "--run-length", 5)
+    done = run(model, log, "--run-length", 5, code=2)
+    assert "--run-length" in done.stderr
+
+
+def test_what_is_no_state_is_refused_with_its_file(model, tmp_path):
+    (tmp_path / "state.json").write_text("{}")
+    with pytest.raises(DataError, match=r"state\.json: not the state of a monitor"):
+        run(model, write(tmp_path / "log.jsonl", lines(30)), "--state", tmp_path / "state.json")

@@ -18,6 +18,8 @@ def test_states_are_drawn_at_their_steps(axes):
     assert axes.lines[2].get_xydata().tolist() == [[0, 5], [2, 7]]
     with pytest.raises(DataError, match="two lists of one length"):
         plot_states(axes, [1.0], [0, 1])
+    with pytest.raises(DataError, match="values must be numbers"):
+        plot_states(axes, ["a"], [0])
 
 
 def test_the_trace_shows_the_measured_factor(axes):
@@ -28,6 +30,8 @@ def test_the_trace_shows_the_measured_factor(axes):
     factor = axes.lines[-1].get_ydata()
     assert factor[1] / factor[0] == pytest.approx(model.certificate_.contraction)
     assert f"{model.certificate_.contraction:.2f}" in axes.lines[-1].get_label()
+    with pytest.raises(DataError, match="no trace of EM: partial_fit"):
+        plot_trace(axes, model.partial_fit(X))
 
 
 def test_rare_transitions_are_left_out_of_the_graph(axes):
@@ -38,6 +42,8 @@ def test_rare_transitions_are_left_out_of_the_graph(axes):
     assert {"a", "b"} <= set(texts)
     with pytest.raises(DataError, match="square matrix"):
         plot_transitions(axes, [[0.5, 0.5]])
+    with pytest.raises(DataError, match="1 names were given for 2 states"):
+        plot_transitions(axes, np.eye(2), names=["a"])
 
 
 def test_alarms_are_shaded_on_the_timeline(axes):

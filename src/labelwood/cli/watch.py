@@ -35,7 +35,10 @@ def watch(
     run_length: Annotated[
         float | None,
         typer.Option(
-            help="Promised mean number of predictions before a false alarm.", show_default="5000"
+            help="Promised mean number of predictions before a false alarm.",
+            min=50,
+            max=1e6,
+            show_default="5000",
         ),
     ] = None,
     baseline: Annotated[
@@ -113,7 +116,10 @@ def _stored_monitor(state: Path, wanted: dict[str, Any]) -> "StreamMonitor":
     """The monitor of a state file; an option that contradicts it is an error."""
     from labelwood.sequences.monitor import StreamMonitor
 
-    monitor = StreamMonitor.from_json(state.read_text(encoding="utf-8"))
+    try:
+        monitor = StreamMonitor.from_json(state.read_text(encoding="utf-8"))
+    except (DataError, UnicodeDecodeError) as error:
+        raise DataError(f"{state}: {error}") from None
     blocks = set(monitor.block)
     stored = {
         "figure": list(monitor.figures),

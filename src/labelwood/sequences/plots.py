@@ -7,10 +7,11 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
-from labelwood.core.types import AnyArray, DoubleArray
 from labelwood.errors import DataError
 from labelwood.sequences.engine.certificate import contraction, linear_part
+from labelwood.sequences.engine.chain import as_numbers
 
 if TYPE_CHECKING:
     from labelwood.sequences.monitor import Timeline
@@ -31,8 +32,9 @@ def plot_states(axes: Any, values: object, states: object) -> None:
     >>> len(axes.lines)
     3
     """
-    y: DoubleArray = np.asarray(values, dtype=np.float64)
-    z: AnyArray = np.asarray(states)
+    y, z = as_numbers(values), np.asarray(states)
+    if y is None:
+        raise DataError("values must be numbers, one a step.")
     if y.ndim != 1 or y.shape != z.shape:
         raise DataError(
             f"values and states must be two lists of one length. Got {y.shape} and {z.shape}."
@@ -59,6 +61,9 @@ def plot_trace(axes: Any, model: Any) -> None:
     >>> [line.get_label() for line in axes.lines][:2]
     ['log likelihood to gain', 'length of the step']
     """
+    check_is_fitted(model)
+    if not hasattr(model, "history_"):
+        raise DataError("there is no trace of EM: partial_fit has moved the parameters since fit")
     history, steps = model.history_, model.steps_
     missing = history[-1] - history[:-1]
     shown = missing > 0
@@ -86,10 +91,13 @@ def plot_transitions(axes: Any, transition: object, names: list[str] | None = No
     >>> sorted(text.get_text() for text in axes.texts if text.get_text())
     ['0', '0.10', '0.30', '0.70', '0.90', '1']
     """
-    A: DoubleArray = np.asarray(transition, dtype=np.float64)
+    A = as_numbers(transition)
+    if A is None or A.ndim != 2 or A.shape[0] != A.shape[1]:
+        got = "no numbers" if A is None else A.shape
+        raise DataError(f"transition probabilities must be a square matrix. Got {got}.")
     s = A.shape[0]
-    if A.shape != (s, s):
-        raise DataError(f"transition probabilities must be a square matrix. Got {A.shape}.")
+    if names is not None and len(names) != s:
+        raise DataError(f"{len(names)} names were given for {s} states")
     angles = [math.pi / 2 - 2 * math.pi * i / s for i in range(s)]
     places = [(math.cos(angle), math.sin(angle)) for angle in angles]
     for i, (x, y) in enumerate(places):
@@ -141,7 +149,9 @@ def plot_timeline(
     >>> len(axes.patches)
     1
     """
-    y: DoubleArray = np.asarray(values, dtype=np.float64)
+    y = as_numbers(values)
+    if y is None:
+        raise DataError("values must be numbers, one a step.")
     if y.shape != timeline.probabilities.shape:
         raise DataError(f"{y.size} values and {timeline.probabilities.size} steps of a timeline")
     axes.plot(y, ".", markersize=2, color="gray", label="value")

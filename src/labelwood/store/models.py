@@ -43,7 +43,7 @@ def save(model: BaseEstimator, path: str | Path, *, precision: str = "full") -> 
     within 1/254 of its classifier's largest one. Other models are stored as with "full", which
     keeps every bit. Saving what was loaded gives the same bytes again.
     """
-    _refuse_pipeline(model)
+    _refuse_others(model)
     check_is_fitted(model)
     check_parameter("save", "precision", precision, OneOf("full", "int8"))
     encoder = Encoder(precision)
@@ -64,8 +64,11 @@ def save(model: BaseEstimator, path: str | Path, *, precision: str = "full") -> 
         replace_description(directory, description)
 
 
-def _refuse_pipeline(model: BaseEstimator) -> None:
-    """Tell the owner of a scikit-learn pipeline what can be saved in its place."""
+def _refuse_others(model: object) -> None:
+    """Refuse what is no estimator, or a pipeline, and name what can be saved in its place."""
+    if not isinstance(model, BaseEstimator):
+        remedy = "keep its to_json()" if hasattr(model, "to_json") else "save a fitted estimator"
+        raise ModelError(f"A {type(model).__name__} is no estimator and cannot be saved: {remedy}.")
     if isinstance(model, Pipeline):
         last = type(model[-1]).__name__
         raise ModelError(

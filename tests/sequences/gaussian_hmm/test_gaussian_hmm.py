@@ -212,7 +212,8 @@ def test_samples_have_the_moments_of_the_model(kind):
         np.testing.assert_allclose(np.cov(X[z == k].T), covariance, atol=0.06 * covariance.max())
     again, _ = model.sample(60_000, random_state=1)
     assert again.tobytes() == X.tobytes()
-    assert model.sample([3, 4], random_state=0)[0].shape == (7, 2)
+    for lengths in ([3, 4], np.array([3, 4])):
+        assert model.sample(lengths, random_state=0)[0].shape == (7, 2)
 
 
 def test_information_criteria_count_the_parameters():
@@ -409,6 +410,9 @@ def test_a_saved_model_is_the_same(kind, tmp_path):
         (1e-200 * np.arange(9.0)[:, None], None, "column 0 of X spans 8e-200.* rescale"),
         (np.array([[1.0], [np.nan], [np.nan]]), None, "X has 1 samples, fewer than n_states=2"),
         (np.empty((0, 2)), None, "minimum of 1 is required"),
+        (np.arange(9.0), None, r"^X has one dimension, .*\(-1, 1\)"),
+        ([1.0, 2.0], None, "^X has one dimension"),
+        ([["a"], ["b"]], None, "'a': X must hold numbers; numpy.unique"),
     ],
 )
 def test_data_that_cannot_be_used_are_refused_with_the_reason(X, lengths, message):

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import labelwood
 from labelwood import StreamMonitor
-from labelwood.errors import DataError, ParameterError
+from labelwood.errors import DataError, ModelError, ParameterError
 from labelwood.sequences.monitor import Timeline
 from labelwood.sequences.monitor import _kernels as kernels
 from labelwood.sequences.monitor.calibration import (
@@ -273,6 +274,11 @@ def test_its_state_goes_through_json_and_goes_on_the_same():
     assert monitor.record.learning
 
 
+def test_saving_a_monitor_as_a_model_points_to_its_json(tmp_path):
+    with pytest.raises(ModelError, match=r"StreamMonitor is no estimator .*: keep its to_json\(\)"):
+        labelwood.save(StreamMonitor(), tmp_path / "monitor")
+
+
 def test_several_figures_share_the_promise_and_name_the_culprit():
     monitor = StreamMonitor(
         1000, mean={"margin": 0.5, "tags": 5}, scale=[0.1, 2], figures=["margin", "tags"]
@@ -288,6 +294,20 @@ def test_several_figures_share_the_promise_and_name_the_culprit():
     before = monitor.to_dict()["figures"][0]
     monitor.update({"tags": 8.0})  # a figure that is left out keeps its state
     assert monitor.to_dict()["figures"][0] == before
+
+
+def test_data_frames_are_read_by_the_names_of_their_columns():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"b": normal(50, seed=1), "a": normal(50)})
+    one, many, rows = (StreamMonitor(1000, [0, 5], [1, 1], figures=["a", "b"]) for _ in range(3))
+    many.update_many(frame)
+    rows.update_many(frame[["a", "b"]].to_numpy())
+    for _, row in frame.iterrows():
+        one.update(row)
+    assert one.to_json() == many.to_json() == rows.to_json()
+    with pytest.raises(DataError, match="the columns are b, and the figures of the monitor a, b"):
+        many.update_many(frame[["b"]])
+    assert repr(one) == "<StreamMonitor of a, b: alarm after 50 steps>"
 
 
 def test_autocorrelation_that_is_known_is_taken_out():

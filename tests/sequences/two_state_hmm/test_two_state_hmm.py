@@ -172,6 +172,12 @@ def test_data_without_noise_are_fitted_with_a_warning():
     assert (np.abs(model.predict(z[:, None] * [3.0, -1.0]).sum()) == abs(z.sum())).all()
 
 
+def test_data_that_were_not_centred_are_fitted_with_a_warning():
+    X, _, _ = simulated(200, 2)
+    with pytest.warns(LabelwoodWarning, match="one side of zero .* centre the data"):
+        TwoStateGaussianHMM(n_init=2, random_state=0).fit(X + 100)
+
+
 def test_the_limit_of_iterations_is_reported():
     model = TwoStateGaussianHMM(max_iter=3, random_state=0)
     with pytest.warns(ConvergenceWarning, match="limit of 3 iterations with a step of"):

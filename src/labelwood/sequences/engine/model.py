@@ -226,11 +226,11 @@ class SequenceModel(FittedEstimator):
         return float(np.log(data.n_observed) * self.n_parameters_ - 2 * log_likelihood)
 
     def sample(
-        self, n_samples: int | Sequence[int] = 1, *, random_state: Any = None
+        self, n_samples: int | Sequence[int] | PointerArray = 1, *, random_state: Any = None
     ) -> tuple[DoubleArray, PointerArray]:
         """Draw a sequence (or one of each given length): observations and states."""
         check_is_fitted(self)
-        lengths = whole_numbers(n_samples if isinstance(n_samples, Sequence) else [n_samples])
+        lengths = whole_numbers([n_samples] if np.isscalar(n_samples) else n_samples)
         if lengths is None or (lengths < 1).any():
             raise DataError(f"n_samples must be whole numbers ≥ 1. Got {n_samples!r} instead.")
         rng = np.random.default_rng(seed_sequence(random_state))

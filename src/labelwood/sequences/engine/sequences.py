@@ -108,10 +108,21 @@ def check_sequences(
     """X (NaN for what is missing) and the lengths of its sequences, checked."""
     if not reset:
         check_is_fitted(owner)
+    if getattr(X, "ndim", 2) == 1 or (isinstance(X, (list, tuple)) and X and np.isscalar(X[0])):
+        raise DataError(
+            "X has one dimension, and needs rows (steps) and columns (features). Reshape your "
+            "data: numpy.reshape(X, (-1, 1)) makes a single feature of it"
+        )
     try:
         rows = validate_data(owner, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
     except ValueError as error:
-        raise DataError(str(error)) from None
+        message = " ".join(str(error).split())
+        if "could not convert string" in message:
+            message += (
+                ": X must hold numbers; numpy.unique(X, return_inverse=True) numbers symbols "
+                "from 0 on"
+            )
+        raise DataError(message) from None
     offsets = _offsets(lengths, rows.shape[0])
     values = np.array(rows.T, order="C")
     missing = np.isnan(values)

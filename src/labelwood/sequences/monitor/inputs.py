@@ -68,6 +68,8 @@ def _in_order(name: str, given: Any, figures: tuple[str, ...]) -> list[Any]:
 
 def checked_values(x: Any, figures: tuple[str, ...]) -> dict[int, float]:
     """The figures of an observation by their position."""
+    if hasattr(x, "to_dict"):  # a row of a data frame, whose order may be another
+        x = x.to_dict()
     if isinstance(x, Mapping):
         unknown = sorted(set(x) - set(figures))
         if unknown:
@@ -92,6 +94,13 @@ def checked_values(x: Any, figures: tuple[str, ...]) -> dict[int, float]:
 
 def checked_rows(values: Any, figures: tuple[str, ...]) -> DoubleArray:
     """Observations of all figures, a row a step."""
+    if hasattr(values, "columns"):  # a data frame, whose order may be another
+        if {*values.columns} != {*figures}:
+            raise DataError(
+                f"the columns are {', '.join(map(str, values.columns))}, and the figures of the "
+                f"monitor {', '.join(figures)}"
+            )
+        values = values[list(figures)]
     rows = as_numbers(values)
     if rows is None:
         raise DataError("observations must be numbers, a row a step and a column a figure.")

@@ -56,7 +56,8 @@ class StreamMonitor:
     block : int, sequence or mapping
         Observations (of each figure) that are averaged before the filter sees them. The promise
         is for normal observations: average figures that are far from it, such as single 0/1
-        outcomes, small counts or heavy tails. `calibration.block_size` chooses it from a sample.
+        outcomes, small counts or heavy tails. `labelwood.sequences.monitor.block_size`
+        chooses it from a sample.
     guarantee : {"run_length", "never"}
         "never": with probability at least 1 − `alpha` a healthy stream never alarms at all (by
         an e-process, for independent normal observations). It detects later.
@@ -173,6 +174,12 @@ class StreamMonitor:
             self._set_change(self._step + last + 1, *worst.ages[:, last].tolist())
         self._step += n_steps
         return Timeline(1 - healthy, alarms)
+
+    def __repr__(self) -> str:
+        condition = "alarm" if self.alarm else "learning" if self.learning else "no alarm"
+        return (
+            f"<StreamMonitor of {', '.join(self.figures)}: {condition} after {self._step:,} steps>"
+        )
 
     @property
     def record(self) -> MonitorRecord:

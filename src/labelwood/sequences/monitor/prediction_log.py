@@ -93,7 +93,10 @@ def figures_of(line: Mapping[str, Any], wanted: Iterable[str], where: str) -> di
                 continue
             found[name] = float(value)
         except (KeyError, TypeError, ValueError):
-            raise DataError(f"{where}: no figure {name!r} can be read from it") from None
+            there = ", ".join(available_figures(line)) or "none"
+            raise DataError(
+                f"{where}: no figure {name!r} can be read from it; it has {there}"
+            ) from None
         if not math.isfinite(found[name]):
             raise DataError(f"{where}: figure {name!r} is {found[name]!r}, not a finite number")
     return found

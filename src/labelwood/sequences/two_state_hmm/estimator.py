@@ -149,6 +149,17 @@ class TwoStateGaussianHMM(SequenceModel):
                 stacklevel=user_stacklevel(),
             )
 
+    def _fit_sequences(self, data: Sequences) -> None:
+        super()._fit_sequences(data)
+        along = self.mean_ @ data.values  # what is missing is 0 there
+        if not along.min() < 0 < along.max():
+            warnings.warn(
+                "All samples lie on one side of zero along mean_, so that one of the two states "
+                "has none: centre the data first.",
+                LabelwoodWarning,
+                stacklevel=user_stacklevel(),
+            )
+
     def _last_gain(self) -> str:
         return f"a step of {self.steps_[-1]:.3g}"
 
