@@ -63,6 +63,13 @@ def test_alternatives_beside_other_conditions_are_in_parentheses():
     assert parse_rules(str(both))[0].compact() == both
 
 
+@pytest.mark.parametrize("limit", ["3.4028235e+38", "-3.4028235e+38", "1e300", "1e-45", "-1e-60"])
+def test_numbers_at_the_ends_of_single_precision_are_read_back(limit):
+    for sign in ("<", "<=", ">", ">=", "="):
+        rule = parse_rules(f"a {sign} {limit} -> b")[0]
+        assert parse_rules(str(rule)) == (rule,)
+
+
 @given(st.lists(conditions, min_size=1, max_size=3), names)
 def test_what_is_printed_is_read_back(found, label):
     rule = Rule(tuple(found), label)

@@ -195,6 +195,8 @@ def test_json_whose_parts_do_not_fit_is_refused():
     for old, new, message in [
         ('"shr": 0', '"shr": 7', "do not fit together"),
         ('"shr": 0', '"shr": "one"', "not what to_json writes"),
+        ('"shr": 0', '"shr": 0.5', "should be whole numbers"),
+        ('{"earn": 1.0,', '{"earn": NaN,', "counts_ must be weights of samples"),
         ('"missing": "error"', '"missing": "maybe"', "'missing' parameter of RuleSet must be"),
         ("shr -> earn", "shr -> grain", "has a label that is no class"),
     ]:
@@ -251,6 +253,13 @@ def test_simplified_rules_keep_the_training_counts(seed):
     )
 
 
+def test_merged_rules_have_the_counts_of_both():
+    rules = fitted("shr & loss -> earn\nshr & -loss -> earn\nOTHERWISE -> other")
+    merged = rules.simplify().rules
+    assert merged.text_ == "shr -> earn\nOTHERWISE -> other"
+    assert merged.counts_.tolist() == [[1, 0], [1, 2]]
+
+
 def test_rules_of_a_tree_know_the_columns_of_its_table():
     frame = pd.DataFrame({"age": [1.0, 2, 3, 4], "size": [0.0, 1, 0, 1]})
     rules = RuleTreeClassifier().fit(frame, [0, 0, 1, 1]).rules()
@@ -273,6 +282,8 @@ def test_categories_that_training_has_not_seen_are_warned_of():
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             assert model.predict(codes).tolist() == list("pqpq")
+    with pytest.warns(LabelwoodWarning, match="Training has not seen category 2 of 'c'"):
+        by_hand.add("c in {2, 3} -> q")
 
 
 def test_the_change_of_precision_and_recall_is_shown_before_anything_is_saved():

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from labelwood.core.types import PointerArray
 from labelwood.errors import DataError
 
 if TYPE_CHECKING:
@@ -78,11 +79,10 @@ def load_into(result: "RuleSet", text: str) -> None:
         )
         columns = content["columns"]
         result.words_ = np.array(list(columns), dtype=np.str_)
-        result.columns_ = np.array(list(columns.values()), dtype=np.int64)
-        result.n_features_in_ = int(content["n_features"])
+        result.columns_ = _whole(list(columns.values()))
+        result.n_features_in_ = int(_whole([content["n_features"]])[0])
         result.imputed_ = np.array(content.get("imputed", []), dtype=np.float32)
-        pairs = content.get("categories", [])
-        result.categories_ = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+        result.categories_ = _whole(content.get("categories", [])).reshape(-1, 2)
         result.edits_ = list(content["edits"])
         if "feature_names_in" in content:
             result.feature_names_in_ = np.array(content["feature_names_in"], dtype=object)
@@ -93,6 +93,14 @@ def load_into(result: "RuleSet", text: str) -> None:
         ) from None
     except (TypeError, ValueError, AttributeError, OverflowError) as error:
         raise DataError(f"The JSON is not what to_json writes: {error}.") from None
+
+
+def _whole(values: list[Any]) -> PointerArray:
+    """Whole numbers as an array; others would be rounded without a word."""
+    found = np.array(values)
+    if found.size and found.dtype.kind != "i":
+        raise ValueError(f"{values!r} should be whole numbers")
+    return found.astype(np.int64)
 
 
 def _read(text: str) -> dict[str, Any]:

@@ -214,11 +214,17 @@ def _rounded_down(value: float) -> float:
 
 def strictly_below(value: float) -> float:
     """The largest number of single precision below `value`: x < value means x ≤ that."""
-    return float(np.nextafter(np.float32(value), np.float32(-np.inf)))
+    return _neighbor(value, -math.inf)
 
 
 def _strictly_above(value: float) -> float:
-    return float(np.nextafter(np.float32(value), np.float32(np.inf)))
+    return _neighbor(value, math.inf)
+
+
+def _neighbor(value: float, direction: float) -> float:
+    # Beyond the largest number comes infinity, and before the smallest one zero, as is right here.
+    with np.errstate(over="ignore", under="ignore"):
+        return float(np.nextafter(np.float32(value), np.float32(direction)))
 
 
 def _upper_bound(high: float) -> str:

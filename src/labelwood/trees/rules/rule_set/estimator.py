@@ -30,6 +30,7 @@ from labelwood.trees.rules.rule_set.matching import (
     class_of_label,
     first_match,
     rule_problems,
+    unseen_categories,
 )
 from labelwood.trees.rules.rule_set.parsing import parse_rules
 from labelwood.trees.rules.rule_set.report import RuleChange, RuleReport, compare, report
@@ -141,8 +142,7 @@ class RuleSet(ClassEstimator):
         self._set_rules(rules)
         self.counts_ = np.zeros((len(rules), self.classes_.size))
         np.add.at(self.counts_, (matched, codes), weights)
-        for problem in rule_problems(rules):
-            warnings.warn(problem, LabelwoodWarning, stacklevel=user_stacklevel())
+        _warn_of_each(rule_problems(rules))
         return self
 
     def _label_names(self, rules: Sequence[Rule]) -> list[str]:
@@ -172,16 +172,15 @@ class RuleSet(ClassEstimator):
         )
         unknown = [word for word in words if word not in known and word not in previous]
         if unknown:
-            warnings.warn(
-                f"The vocabulary has no {', '.join(map(repr, unknown))}: a rule that asks for such "
-                "a word never matches, one that forbids it always may.",
-                LabelwoodWarning,
-                stacklevel=user_stacklevel(),
-            )
+            lacking = f"The vocabulary has no {', '.join(map(repr, unknown))}: a rule that asks for"
+            _warn_of_each([f"{lacking} such a word never matches, one that forbids it always may."])
         columns = [known.get(word, previous.get(word, _NO_COLUMN)) for word in words]
         self.words_ = np.array(words, dtype=np.str_)
         self.columns_ = np.array(columns, dtype=np.int64)
         self.text_ = "\n".join(map(str, rules))
+        seen = categories_by_column(vars(self).get("categories_", np.empty((0, 2), dtype=np.int64)))
+        by_word = {w: seen[c] for w, c in zip(words, columns, strict=True) if c in seen}
+        _warn_of_each(unseen_categories(rules, by_word))
 
     def rule_list(self) -> tuple[Rule, ...]:
         """The rules as objects, OTHERWISE last."""
@@ -302,9 +301,7 @@ class RuleSet(ClassEstimator):
         result.counts_ = counts
         result.edits_ = [*self.edits_, *map(str, edits)]
         result.rules = result.text_
-        fresh = set(rule_problems(rules)) - set(self.problems())
-        for problem in sorted(fresh):
-            warnings.warn(problem, LabelwoodWarning, stacklevel=user_stacklevel())
+        _warn_of_each(sorted(set(rule_problems(rules)) - set(self.problems())))
         return result
 
     def _copy(self) -> "RuleSet":
@@ -381,6 +378,10 @@ class RuleSet(ClassEstimator):
         )
         if set(self.words_.tolist()) != words or not columns_fit:
             raise DataError("the words of the rules and their columns do not fit together")
+        if not np.isfinite(self.counts_).all() or np.any(self.counts_ < 0):
+            raise DataError("counts_ must be weights of samples, finite and not negative")
+        if not np.isfinite(self.imputed_).all():
+            raise DataError("imputed_ must be finite")
         if self.missing == "impute" and self.imputed_.size != self.n_features_in_:
             raise DataError("imputed_ must have a value for each feature")
 
@@ -390,3 +391,8 @@ class RuleSet(ClassEstimator):
         # Without rules it predicts the commonest class.
         tags.classifier_tags.poor_score = True
         return tags
+
+
+def _warn_of_each(problems: Iterable[str]) -> None:
+    for problem in problems:
+        warnings.warn(problem, LabelwoodWarning, stacklevel=user_stacklevel())

@@ -102,3 +102,14 @@ def rule_problems(rules: Sequence[Rule]) -> list[str]:
                 )
                 break
     return problems
+
+
+def unseen_categories(rules: Sequence[Rule], seen: Mapping[str, PointerArray]) -> list[str]:
+    """What rules ask for of features whose categories are known, and training has not seen."""
+    found = []
+    for one in (one for rule in rules for one in rule.conditions):
+        if one.categories is not None and one.feature in seen:
+            new = sorted(one.categories - set(seen[one.feature].tolist()))
+            if new:
+                found.append(f"Training has not seen category {new[0]} of {one.feature!r} ({one}).")
+    return found

@@ -73,7 +73,8 @@ def simplify(rules: "RuleSet") -> Simplification:
     1. Conditions implied by others of the same rule are dropped.
     2. Conditions are dropped where earlier rules match all samples that fail them.
     3. Rules with the label of OTHERWISE are dropped where no later rule would answer otherwise.
-    4. Two rules of one label that differ in opposite conditions become one without them.
+    4. Two rules of one label become one where they differ in opposite conditions, or where one of
+       them matches all that the other does.
     """
     logic = _Logic(rules.missing == "value")
     steps: list[tuple[str, Callable[[list[Counted]], list[Counted]]]] = [
@@ -242,25 +243,34 @@ class _Logic:
         return current
 
     def merge(self, rules: list[Counted]) -> list[Counted]:
-        """Merge until no pair is left; a merged rule stands where the earlier one stood."""
+        """Merge until no pair is left."""
         current = list(rules)
         while True:
             pair = self.mergeable([one.rule for one in current])
             if pair is None:
                 return current
-            i, j, conditions = pair
-            both = current[i].counts + current[j].counts
-            current[i] = Counted(replace(current[i].rule, conditions=conditions), both)
-            del current[j]
+            kept, gone, conditions = pair
+            both = current[kept].counts + current[gone].counts
+            current[kept] = Counted(replace(current[kept].rule, conditions=conditions), both)
+            del current[gone]
 
     def mergeable(self, rules: list[Rule]) -> tuple[int, int, tuple[Condition, ...]] | None:
-        """The first two rules that can become one, and its conditions."""
+        """The first two rules that can become one: its place, the other's, and its conditions.
+
+        A rule before one of the same label that matches all that it matches is left to that one,
+        unless a rule of another label between them would match some of it. Otherwise the
+        merged rule stands where the earlier one stood.
+        """
         for i, first in enumerate(rules[:-1]):
             for j in range(i + 1, len(rules) - 1):
                 second = rules[j]
                 if second.label != first.label or second.contradictory:
                     continue
                 between = [one for one in rules[i + 1 : j] if one.label != first.label]
+                if first.implies(second) and not any(
+                    _overlap(first.conditions, one.conditions) for one in between
+                ):
+                    return j, i, second.conditions
                 if any(_overlap(second.conditions, one.conditions) for one in between):
                     continue
                 joined = self.union(first.conditions, second.conditions)
