@@ -371,8 +371,9 @@ def test_a_damaged_file_is_read_or_refused_and_nothing_else(damage, place, kind)
 # Tampering
 
 
-def played_ledger():
-    """Six real experiments of all kinds of ends, one after another."""
+@pytest.fixture(scope="module")
+def played():
+    """The ledger of six real experiments of all kinds of ends, one after another."""
     sequence = ExperimentSequence(0.2, "lord++", random_state=0)
     rng = np.random.default_rng(3)
     settings = [
@@ -393,7 +394,6 @@ def played_ledger():
     return sequence.ledger
 
 
-PLAYED = played_ledger()
 OTHER_VALUES = {
     "name": ["", "other", "number 1 "],
     "level": lambda old: [old * 1.01, old / 2, 0.5],
@@ -452,8 +452,8 @@ def accepts(content):
         return False
 
 
-def test_all_kinds_of_ends_are_in_the_ledger_and_it_verifies():
-    assert [entry.reason for entry in PLAYED.entries] == [
+def test_all_kinds_of_ends_are_in_the_ledger_and_it_verifies(played):
+    assert [entry.reason for entry in played.entries] == [
         "stopped: winner 2",
         "stopped: control",
         "stopped: limit reached, undecided",
@@ -461,20 +461,20 @@ def test_all_kinds_of_ends_are_in_the_ledger_and_it_verifies():
         "stopped: control",
         "stopped: winner 1",
     ]
-    assert PLAYED.verify()
-    assert PLAYED.verify(PLAYED.head)
+    assert played.verify()
+    assert played.verify(played.head)
 
 
-def test_no_tampering_is_accepted():
-    content = PLAYED.to_dict()
+def test_no_tampering_is_accepted(played):
+    content = played.to_dict()
     assert accepts(json.loads(json.dumps(content)))
     done = list(tamperings(content))
     assert len(done) > 250
     assert [what for what, changed in done if accepts(changed)] == []
 
 
-def test_a_tail_cut_off_a_table_shows():
-    lines = PLAYED.to_csv().splitlines(keepends=True)
+def test_a_tail_cut_off_a_table_shows(played):
+    lines = played.to_csv().splitlines(keepends=True)
     for n in range(2, len(lines)):
         found = Ledger.from_csv("".join(lines[:n])).verify()
         assert (bool(found), found.entry, found.field) == (False, None, "head")
@@ -489,23 +489,25 @@ def rehashed(content):
     return ledger
 
 
-def test_with_a_head_that_was_noted_no_tampering_is_accepted_though_hashes_are_computed_again():
-    content, accepted, refused = PLAYED.to_dict(), 0, 0
+def test_with_a_head_that_was_noted_no_tampering_is_accepted_though_hashes_are_computed_again(
+    played,
+):
+    content, accepted, refused = played.to_dict(), 0, 0
     for what, changed in tamperings(content):
         with contextlib.suppress(DataError, ParameterError):
             cheat = rehashed(changed)
-            if cheat.head == PLAYED.head:  # the hashes or the head alone were changed
+            if cheat.head == played.head:  # the hashes or the head alone were changed
                 assert "hash" in what or what == "head"
                 continue
-            assert not cheat.verify(PLAYED.head), what
+            assert not cheat.verify(played.head), what
             accepted += bool(cheat.verify())
             refused += not cheat.verify()
     assert refused > 100  # because they cannot be recomputed
     assert accepted > 0  # only the noted head shows these
 
 
-def test_reasons_follow_from_the_outcomes_though_hashes_are_computed_again():
-    content = PLAYED.to_dict()
+def test_reasons_follow_from_the_outcomes_though_hashes_are_computed_again(played):
+    content = played.to_dict()
     for i, entry in enumerate(content["entries"]):
         for value in OTHER_VALUES["reason"]:
             if value != entry["reason"]:
@@ -514,24 +516,24 @@ def test_reasons_follow_from_the_outcomes_though_hashes_are_computed_again():
                     assert found.verify().field == "reason"
 
 
-def test_a_p_value_above_that_of_the_last_outcomes_cannot_be():
-    content = PLAYED.to_dict()
+def test_a_p_value_above_that_of_the_last_outcomes_cannot_be(played):
+    content = played.to_dict()
     changed = _with(content, 0, "p_value", 0.5)
     assert rehashed({**content, "entries": changed}).verify().field == "p_value"
 
 
-def test_a_ledger_goes_on_from_what_was_read():
-    half = Ledger(PLAYED.alpha, PLAYED.procedure, PLAYED.options, PLAYED.entries[:3])
+def test_a_ledger_goes_on_from_what_was_read(played):
+    half = Ledger(played.alpha, played.procedure, played.options, played.entries[:3])
     again = Ledger.from_json(half.to_json())
-    for entry in PLAYED.entries[3:]:
+    for entry in played.entries[3:]:
         again.append(entry)
-    assert again.to_dict() == PLAYED.to_dict()
-    assert again.head == PLAYED.head
-    assert half.head != PLAYED.head
+    assert again.to_dict() == played.to_dict()
+    assert again.head == played.head
+    assert half.head != played.head
 
 
-def test_the_hash_is_what_anyone_can_compute():
-    content = PLAYED.to_dict()
+def test_the_hash_is_what_anyone_can_compute(played):
+    content = played.to_dict()
     start = {name: content[name] for name in ("procedure", "alpha", "options")}
     before = hashlib.sha256(json.dumps(start, sort_keys=True, separators=(",", ":")).encode())
     last = before.hexdigest()
@@ -540,4 +542,4 @@ def test_the_hash_is_what_anyone_can_compute():
         text = json.dumps({"before": last, **fields}, sort_keys=True, separators=(",", ":"))
         last = hashlib.sha256(text.encode()).hexdigest()
         assert entry["hash"] == last
-    assert content["head"] == f"6:{last}" == PLAYED.head
+    assert content["head"] == f"6:{last}" == played.head
