@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from labelwood.errors import DataError, ParameterError
 from labelwood.experiments.best_arm.always_valid import intervals
 from labelwood.experiments.best_arm.arms import ArmStatistics, Bernoulli, Bounded, SubGaussian
+from labelwood.experiments.best_arm.assignments import POLICIES
 from labelwood.experiments.best_arm.experiment import BestArmExperiment
-from labelwood.experiments.best_arm.policies import POLICIES
 from labelwood.experiments.simulation import Setting
 
 

@@ -17,9 +17,9 @@ from labelwood.experiments.best_arm.always_valid import (
     treatment_p_values,
 )
 from labelwood.experiments.best_arm.arms import ArmStatistics
+from labelwood.experiments.best_arm.assignments import POLICY, check_policy, policy_number
 from labelwood.experiments.best_arm.differences import difference_evidence, difference_interval
 from labelwood.experiments.best_arm.experiment import BestArmExperiment
-from labelwood.experiments.best_arm.policies import POLICY, check_policy, policy_number
 from labelwood.experiments.best_arm.rewards import (
     DELTA,
     Bernoulli,

@@ -24,7 +24,7 @@ from labelwood.experiments.evidence import (
 Arm: TypeAlias = tuple[float, float, float]
 
 LIL, BETA = 0.0, 1.0
-BEST_ARM, UNIFORM, LUCB, LIL_UCB = 0, 1, 2, 3  # the place of each in `policies.POLICIES`
+BEST_ARM, UNIFORM, LUCB, LIL_UCB = 0, 1, 2, 3  # the place of each in `assignments.POLICIES`
 MOST_EVIDENCE = 700.0  # exp(-700) is a float still
 _LOG_TWO = log(2)
 _LOG_TEN = log(10)

@@ -11,8 +11,14 @@ from labelwood.core.random import RandomState, seed_sequence
 from labelwood.errors import DataError
 from labelwood.experiments.best_arm.always_valid import Intervals, intervals, significant_arms
 from labelwood.experiments.best_arm.arms import ArmStatistics, Tally, check_count, check_statistics
-from labelwood.experiments.best_arm.assignments import Assignment, Assignments, Given
-from labelwood.experiments.best_arm.policies import POLICY, check_policy, policy_number
+from labelwood.experiments.best_arm.assignments import (
+    POLICY,
+    Assignment,
+    Assignments,
+    Given,
+    check_policy,
+    policy_number,
+)
 from labelwood.experiments.best_arm.rewards import (
     DELTA,
     RewardLike,
