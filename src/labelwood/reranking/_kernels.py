@@ -268,7 +268,8 @@ def _maximize(
         else:
             return size, n_iter, 2
         value = new_value
-        workspace.products[:] += step * workspace.direction_products
+        for i in range(workspace.products.size):
+            workspace.products[i] += step * workspace.direction_products[i]
         for feature in workspace.support[:size]:
             workspace.center[feature] += step * workspace.direction[feature]
         square = _square(workspace.center, workspace.support[:size])

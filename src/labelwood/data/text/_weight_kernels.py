@@ -84,7 +84,9 @@ def join_rows(
 ) -> tuple[PointerArray, IndexArray, FloatArray]:
     """The rows side by side, each side times its weight; right columns start at `shift`."""
     n = left_ptr.size - 1
-    ptr = left_ptr + right_ptr
+    ptr = np.empty(n + 1, np.int64)
+    for row in range(n + 1):
+        ptr[row] = left_ptr[row] + right_ptr[row]
     columns = np.empty(ptr[n], np.uint32)
     data = np.empty(ptr[n], np.float32)
     for row in range(n):
