@@ -88,7 +88,7 @@ def test_a_short_log_is_still_learning(model, tmp_path):
     [
         (["--run-length", 1000], "--run-length 1000, but .* was started with 5000"),
         (["--baseline", 100], "--baseline 100, but .* was started with 200"),
-        (["--figure", "latency"], "--figure latency, but .* was started with top_score, margin"),
+        (["--figure", "latency"], "--figure latency, but .* was started with latency, margin, top"),
         (["--block", 7], "--block 7, but .* was started with"),
     ],
 )
@@ -100,7 +100,8 @@ def test_options_that_contradict_the_state_are_refused(model, tmp_path, options,
     with pytest.raises(ParameterError, match=message):
         run(model, log, "--state", state, *options)
     assert state.read_text() == before
-    run(model, log, "--state", state, "--run-length", 5000, "--baseline", 200)
+    figures = [part for one in ("latency", "top_score", "margin") for part in ("--figure", one)]
+    run(model, log, "--state", state, "--run-length", 5000, "--baseline", 200, *figures)
 
 
 def counted_lines(n, seed=0):

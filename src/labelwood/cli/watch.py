@@ -121,13 +121,16 @@ def _stored_monitor(state: Path, wanted: dict[str, Any]) -> "StreamMonitor":
     except (DataError, UnicodeDecodeError) as error:
         raise DataError(f"{state}: {error}") from None
     blocks = set(monitor.block)
-    stored = {
+    stored: dict[str, Any] = {
         "figure": list(monitor.figures),
         "run_length": monitor.expected_run_length,
         "baseline": monitor.baseline_size,
         "block": blocks.pop() if len(blocks) == 1 else monitor.block,
     }
-    for name, given in wanted.items():
+    for name, option in wanted.items():
+        given = option
+        if isinstance(given, list):  # figures, in any order
+            given, stored[name] = sorted(given), sorted(stored[name])
         if given is not None and given != stored[name]:
             raise ParameterError(
                 f"--{name.replace('_', '-')} {_listed(given)}, but the monitor in {state} was "

@@ -9,8 +9,7 @@ from scipy import stats
 from labelwood import CategoricalHMM, PoissonHMM
 from labelwood.errors import DataError
 from labelwood.sequences.discrete_hmm.emissions import Categorical, Poisson
-from labelwood.sequences.discrete_hmm.starts import random_chain
-from labelwood.sequences.engine import Sequences, maximize
+from labelwood.sequences.engine import Sequences, maximize, random_chain
 
 
 def symbols(n=120, seed=0):

@@ -163,13 +163,16 @@ def test_samples_have_the_models_moments():
     assert model.n_parameters_ == 4
 
 
-def test_data_without_noise_are_fitted_with_a_warning():
+@pytest.mark.parametrize("mean", [[3.0, -1.0], [2.0, 1.0], [1.0, 1.0, 1.0]])
+def test_data_without_noise_are_fitted_with_a_warning(mean):
     z = np.where(np.random.default_rng(0).random(200) < 0.2, -1.0, 1.0).cumprod()
+    X = z[:, None] * mean
     with pytest.warns(LabelwoodWarning, match="floor holds up sigma_"):
-        model = TwoStateGaussianHMM(random_state=0).fit(z[:, None] * [3.0, -1.0])
-    np.testing.assert_allclose(model.mean_, [3.0, -1.0])
-    assert model.sigma_ == pytest.approx(math.sqrt(1e-6 * 5))
-    assert (np.abs(model.predict(z[:, None] * [3.0, -1.0]).sum()) == abs(z.sum())).all()
+        model = TwoStateGaussianHMM(n_init=3, random_state=0).fit(X)
+    sign = np.sign(model.mean_ @ mean)
+    np.testing.assert_allclose(sign * model.mean_, mean)
+    assert model.sigma_ == pytest.approx(math.sqrt(1e-6 * (X**2).mean()))
+    assert (sign * model.predict(X) == z).all()
 
 
 def test_data_that_were_not_centred_are_fitted_with_a_warning():

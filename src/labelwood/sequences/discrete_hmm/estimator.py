@@ -9,8 +9,8 @@ from labelwood.core.contract import FittedAttributes
 from labelwood.core.types import DoubleArray, PointerArray
 from labelwood.errors import DataError
 from labelwood.sequences.discrete_hmm.emissions import Categorical, Poisson
-from labelwood.sequences.discrete_hmm.starts import random_blocks, random_chain
-from labelwood.sequences.engine import Chain, MarkovModel, Sequences
+from labelwood.sequences.discrete_hmm.starts import random_blocks
+from labelwood.sequences.engine import Chain, MarkovModel, Sequences, random_chain
 from labelwood.sequences.engine.sequences import check_n_observed
 
 _RATE_FLOOR = 1e-8  # of the mean count of a feature, below which no rate falls
@@ -57,8 +57,6 @@ class _DiscreteHMM(MarkovModel):
         for seed in self._seeds():
             rng = np.random.default_rng(seed)
             chain = random_chain(self.n_states, rng)
-            if self.start == "stationary":
-                chain = Chain(chain.stationary(), chain.transition)
             responsibilities = random_blocks(data, self.n_states, rng)
             found.append((chain, blank.maximized(blank.statistics(data, responsibilities))))
         return found

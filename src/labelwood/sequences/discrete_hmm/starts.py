@@ -1,18 +1,9 @@
-"""Where EM starts for symbols and counts: random chains, and stretches that lean to a state."""
+"""Where EM starts for symbols and counts: stretches of steps that lean to a state."""
 
 import numpy as np
 
 from labelwood.core.types import DoubleArray
-from labelwood.sequences.engine import Chain, Sequences
-
-_STAY = 0.5  # probability of staying that a start begins with, before random numbers add to it
-
-
-def random_chain(n_states: int, rng: np.random.Generator) -> Chain:
-    """A chain that tends to stay, with random transitions beside that."""
-    random = rng.dirichlet(np.ones(n_states), n_states)
-    transition = _STAY * np.eye(n_states) + (1 - _STAY) * random
-    return Chain(np.full(n_states, 1 / n_states), transition)
+from labelwood.sequences.engine import Sequences
 
 
 def random_blocks(data: Sequences, n_states: int, rng: np.random.Generator) -> DoubleArray:

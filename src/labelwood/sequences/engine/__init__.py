@@ -11,7 +11,7 @@ from labelwood.sequences.engine.certificate import (
     matched_distance,
     mixing,
 )
-from labelwood.sequences.engine.chain import Chain, stationary_distribution
+from labelwood.sequences.engine.chain import Chain, random_chain, stationary_distribution
 from labelwood.sequences.engine.em import LIMIT, Emissions, Run, fit_restarts, maximize
 from labelwood.sequences.engine.model import MarkovModel, SequenceModel
 from labelwood.sequences.engine.recursions import (
@@ -42,6 +42,7 @@ __all__ = [
     "maximize",
     "mixing",
     "most_probable_path",
+    "random_chain",
     "sample_states",
     "smooth",
     "stationary_distribution",

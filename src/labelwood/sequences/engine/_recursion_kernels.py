@@ -164,6 +164,9 @@ def forward_many(
         c = 0.0
         for j in range(s):
             joint[j] *= b[t, j]
+        # A loop of its own: one that stores and sums adds up in an order that depends on where
+        # its arrays lie, and so would the last bits of a fit.
+        for j in range(s):
             c += joint[j]
         if c < _SMALL:
             return False

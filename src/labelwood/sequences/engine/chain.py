@@ -10,6 +10,7 @@ from labelwood.errors import DataError, ParameterError
 
 _SUM_TOLERANCE = 1e-6  # by which a given distribution may miss a sum of one
 _TINY = 1e-300
+_STAY = 0.5  # probability of staying that a start begins with, before random numbers add to it
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +59,13 @@ class Chain:
     def permuted(self, order: Any) -> Self:
         """The same chain with its states in another order."""
         return type(self)(self.start[order], self.transition[np.ix_(order, order)])
+
+
+def random_chain(n_states: int, rng: np.random.Generator) -> Chain:
+    """A chain to start from: it tends to stay, with random transitions beside that."""
+    random = rng.dirichlet(np.ones(n_states), n_states)
+    transition = _STAY * np.eye(n_states) + (1 - _STAY) * random
+    return Chain(np.full(n_states, 1 / n_states), transition)
 
 
 def checked_chain(start: object, transition: object, n_states: int) -> Chain:

@@ -284,6 +284,8 @@ class MarkovModel(SequenceModel):
 
     def _run(self, data: Sequences, chain: Chain, emissions: Any) -> Run[Any]:
         stationary = self.start == "stationary"
+        if stationary:
+            chain = Chain(chain.stationary(), chain.transition)
         return maximize(
             data, chain, emissions, stationary=stationary, max_iter=self.max_iter, tol=self.tol
         )

@@ -2,6 +2,11 @@
 
 Inside a block the innermost loop runs along time over adjacent numbers, so the compiler
 vectorises all of it; a block of all features fits the first-level cache.
+
+No loop both stores and sums: for such a loop the compiler checks at run time whether its arrays
+overlap, in ranges wider than those it touches, and takes a path with another order of summation
+where the allocator happened to put two arrays side by side. The same fit would then differ in its
+last bits from run to run.
 """
 
 import numpy as np
@@ -108,6 +113,7 @@ def diagonal_moments(
             weight = 0.0
             for t in range(size):
                 g[t] = gamma[begin + t, k]
+            for t in range(size):
                 weight += g[t]
             for c in range(d):
                 # Moments about an origin near the mean, because raw second moments would cancel.
@@ -163,12 +169,14 @@ def full_moments(
             weight = 0.0
             for t in range(size):
                 g[t] = gamma[begin + t, k]
+            for t in range(size):
                 weight += g[t]
             for r in range(d):
                 mean, sum1 = origin[k, r], 0.0
                 for t in range(size):
                     z[r, t] = values[r, begin + t] - mean
                     gz[t] = g[t] * z[r, t]
+                for t in range(size):
                     sum1 += gz[t]
                 counts[k, r] += weight
                 first[k, r] += sum1

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from labelwood.core.types import DoubleArray, PointerArray
 from labelwood.errors import ParameterError
-from labelwood.sequences.engine import Chain, Sequences
+from labelwood.sequences.engine import Chain, Sequences, random_chain
 from labelwood.sequences.engine.chain import as_numbers, checked_chain
 from labelwood.sequences.gaussian_hmm.emissions import Gaussian
 from labelwood.sequences.gaussian_hmm.spectral import spectral_start
@@ -41,8 +41,6 @@ def start_of(
         )
     )
     chain, mu, sigma = checked_parameters(model, pi, A, mu, sigma)
-    if model.start == "stationary":
-        chain = Chain(chain.stationary(), chain.transition)
     # EM is a maximisation above the floor: from a start below it the likelihood could fall.
     return chain, replace(emissions, means=mu, covariances=sigma).above_floor()
 
@@ -113,9 +111,7 @@ def _random_start(
     """Random rows as means, the covariance of all data, a chain that tends to stay."""
     rows = rng.choice(data.n_steps, n_states, replace=False)
     means: DoubleArray = data.imputed()[rows]
-    transition = 0.5 * np.eye(n_states) + 0.5 * rng.dirichlet(np.ones(n_states), n_states)
-    start = np.full(n_states, 1 / n_states)
-    return Chain(start, transition), replace(blank, means=means)
+    return random_chain(n_states, rng), replace(blank, means=means)
 
 
 def blank_emissions(data: Sequences, n_states: int, kind: str, share: float) -> Gaussian:
