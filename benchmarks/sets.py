@@ -36,20 +36,20 @@ def _files(folder: str) -> Parts:
 def _texts(folder: str) -> Parts:
     """Raw texts; the labels of the test part in the order of the training part's."""
     from labelwood import Dataset
+    from labelwood.core.labels import lists_to_indicator
 
     parts = []
     for part in ("train", "test"):
         with lzma.open(_found(folder, f"{part}.jsonl.xz"), "rt", encoding="utf-8") as file:
             parts.append([json.loads(line) for line in file])
     names = sorted({str(label) for one in parts[0] for label in one["labels"]})
-    return tuple(
-        Dataset.from_lists(
-            [one["text"] for one in part],
-            [[str(label) for label in one["labels"] if str(label) in set(names)] for one in part],
-            label_names=names,
-        )
-        for part in parts
-    )
+    known, found = set(names), []
+    for part in parts:
+        lists = [[str(label) for label in one["labels"] if str(label) in known] for one in part]
+        Y = lists_to_indicator(lists, names)
+        texts = [one["text"] for one in part]
+        found.append(Dataset(None, Y, texts=texts, label_names=names))
+    return tuple(found)
 
 
 def _split(make: Callable[[], Any]) -> Parts:
