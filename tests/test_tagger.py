@@ -223,6 +223,28 @@ def test_arrays_of_texts_are_lists_of_texts(tagger):
         assert tagger.predict_topk(texts, 1).names() == tagger.predict_topk(TEXTS, 1).names()
 
 
+@pytest.mark.parametrize("rules", ["", "never cat if owl"])
+@pytest.mark.parametrize("threshold", ["auto", None])
+def test_an_empty_batch_has_an_empty_answer(rules, threshold):
+    tagger = Tagger(OneVsRestSVM(random_state=0), TextVectorizer(min_df=1), threshold=threshold)
+    tagger.fit(TEXTS, LABELS).set_rules(rules)
+    assert tagger.predict([]) == []
+    assert tagger.predict([], k=1) == []
+    assert tagger.predict([], at_least_one=True) == []
+    assert tagger.predict_topk([], 5).labels.shape == (0, 3)
+    assert tagger.predict_tags([], k=2).names() == []
+    if threshold is not None:
+        assert tagger.predict_proba([]).shape == (0, 3)
+
+
+def test_far_more_labels_than_are_used_are_not_learned_from():
+    X = sp.csr_array(np.eye(4, dtype=np.float32))
+    codes = sp.csr_array((np.ones(4), (range(4), [7, 45_000_000, 9, 10])), shape=(4, 98_000_000))
+    for learn in (Tagger().fit, OneVsRestSVM().fit):
+        with pytest.raises(DataError, match=r"Y has 98,000,000 labels, .* 4 times in all; are the"):
+            learn(X, codes)
+
+
 def test_what_is_no_data_set_is_not_learned_from():
     with pytest.raises(DataError, match=r"Labels are missing\. Got list alone; give texts and lab"):
         Tagger(OneVsRestSVM()).fit(TEXTS)

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -16,8 +17,9 @@ from labelwood import save_dataset, synthetic
 from labelwood.cli import main as main_module
 from labelwood.cli.learners import LEARNERS
 from labelwood.cli.main import app
+from labelwood.cli.options import Stopwatch
 from labelwood.cli.source import in_options
-from labelwood.errors import ParameterError
+from labelwood.errors import ModelError, ParameterError
 
 DOCUMENTS = [
     {"id": f"d{i}", "text": text, "labels": labels}
@@ -452,6 +454,22 @@ def test_a_model_is_not_written_into(model, documents):
     fails("eval", model, documents, "--per-label", model / "x.csv", message="is a model; write to")
     assert (model / "model.json").read_bytes() == before
     assert len(list(model.iterdir())) == 2
+
+
+def test_a_full_disk_is_noticed_before_training(documents, tmp_path, monkeypatch):
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=10))
+    monkeypatch.setattr(labelwood.Tagger, "fit", lambda *_: pytest.fail("it was trained"))
+    with pytest.raises(ModelError, match=r"needs about .* MB and 0\.0 MB are free there"):
+        run("train", documents, "-o", tmp_path / "m")
+
+
+def test_the_time_of_training_is_without_that_of_compiling(monkeypatch):
+    clock = {"now": 100.0, "compiled": 7.0}
+    monkeypatch.setattr(time, "perf_counter", lambda: clock["now"])
+    monkeypatch.setattr("labelwood.core.kernel.compile_seconds", lambda: clock["compiled"])
+    stopwatch = Stopwatch()
+    clock.update(now=112.0, compiled=16.0)  # 12 seconds went by, 9 of them in the compiler
+    assert stopwatch.seconds == 3
 
 
 def test_names_beside_a_converted_file_are_not_replaced(tmp_path):

@@ -82,6 +82,28 @@ def test_both_files_have_the_permissions_of_the_umask(tmp_path):
     assert modes == {0o640}
 
 
+def test_both_files_are_on_the_disk_before_the_model_is_named(tmp_path, monkeypatch):
+    events = []
+    fsync, replace = os.fsync, os.replace
+
+    def synced(descriptor):
+        events.append(os.fstat(descriptor).st_ino)
+        fsync(descriptor)
+
+    def replaced(source, target):
+        events.append(Path(target).name)
+        replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "replace", replaced)
+    labelwood.save(popularity(), tmp_path / "m")
+    arrays, description = sorted((tmp_path / "m").iterdir())
+    folder = (tmp_path / "m").stat().st_ino
+    assert events == [
+        arrays.stat().st_ino, arrays.name, description.stat().st_ino, folder, "model.json", folder
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("step", ["fsync", "replace"])
 def test_a_full_disk_is_one_line_and_the_old_model_stays(tmp_path, monkeypatch, step):
     labelwood.save(popularity(2), tmp_path / "m")

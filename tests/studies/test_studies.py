@@ -276,11 +276,18 @@ def test_the_command_writes_the_three_files(tmp_path, monkeypatch):
     ]  # fmt: skip
 
 
+# Captions that state nothing of what the quick version makes smaller.
+WITHOUT_SIZES = {
+    "boosting-overfit", "hmm-snr", "hmm-truncation", "hrls-coverage", "mab-coverage", "mab-samples"
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("name", studies.names())
 def test_captions_come_from_the_settings_that_run(name):
     study = studies.find(name)
     full, quick = (study.captions(Options(quick=one)) for one in (False, True))
     assert len(full) > 0
+    assert (full == quick) == (name in WITHOUT_SIZES)
     assert not any("--quick" in note for note in (*full, *quick))
 
 
@@ -307,6 +314,14 @@ def test_the_caption_of_a_quick_run_names_what_was_run():
         ("coding-trees", "mean of 10 folds", "mean of 2 folds"),
         ("pfastrexml-table", "Default parameters", "3 trees a forest, 400 samples at most"),
         ("hrls-rcv1", "seconds", "The first 400 documents"),
+        ("boosting-stopping", "step 0.75, 40 trials", "step 0.75, 4 trials"),
+        ("boosting-nystrom", "a9a: 10,000 rows", "a9a: 400 rows"),
+        ("graph-fewlabels", "Means of three draws", "One draw of"),
+        ("hmm-basins", "20 sequences", "Means over 2 sequences"),
+        ("monitor-delay", "2,000 streams a cell (ADWIN: 200)", "20 streams a cell (ADWIN: 20)"),
+        ("monitor-delay", "Shewhart alarms at |x| > 3.72", "Shewhart alarms at |x| > 2.81"),
+        ("reuters-rules", "at most 100 leaves", "at most 8 leaves"),
+        ("thresholds", "at most 15,000 samples (eurlex57k: 4,000)", "at most 200 samples"),
     ],
 )
 def test_captions_differ_where_the_quick_version_does(name, full, quick):

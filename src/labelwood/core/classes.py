@@ -131,10 +131,20 @@ def _check_weights(sample_weight: object, X: CSR) -> DoubleArray:
         )
     except ValueError as error:
         raise DataError(str(error)) from None
+    check_weight_range(weights)
+    return weights
+
+
+def check_weight_range(weights: DoubleArray) -> None:
+    """Refuse weights of samples whose sums or squares are no finite numbers.
+
+    Examples
+    --------
+    >>> check_weight_range(np.array([0.0, 1.0, 1e6]))
+    """
     bad = np.flatnonzero((weights != 0) & ((weights < 1 / _MAX_WEIGHT) | (weights > _MAX_WEIGHT)))
     if bad.size:
         raise DataError(
             f"sample_weight must be 0 or lie in {1 / _MAX_WEIGHT:g}…{_MAX_WEIGHT:g}, or sums of "
             f"weights overflow. Got {weights[bad[0]]:g} for sample {bad[0]}; scale the weights."
         )
-    return weights

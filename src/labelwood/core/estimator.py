@@ -23,7 +23,13 @@ from labelwood.core.contract import (
     check_fitted_attributes,
 )
 from labelwood.core.frames import is_frame
-from labelwood.core.labels import encode_labels, indicator, is_label_lists, lists_to_indicator
+from labelwood.core.labels import (
+    check_label_space,
+    encode_labels,
+    indicator,
+    is_label_lists,
+    lists_to_indicator,
+)
 from labelwood.core.params import Integer, check_parameter, check_parameters
 from labelwood.core.sparse import entry_rows, unit_rows
 from labelwood.core.topk import TopK
@@ -74,6 +80,7 @@ class LabelEstimator(ClassifierMixin, FittedEstimator):
             )
         matrix = self._check_X(X, reset=True)
         Y, self.classes_, self.multilabel_ = encode_labels(y)
+        check_label_space(Y)
         if Y.shape[0] != matrix.shape[0]:
             raise DataError(f"X has {matrix.shape[0]} rows and Y has {Y.shape[0]}.")
         return matrix, Y

@@ -33,6 +33,8 @@ _APPEND = os.O_WRONLY | os.O_APPEND
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _CHUNK = 1 << 20
 _SMALL_PIECE, _LARGE_PIECE = 1 << 12, 1 << 16
+_ZSTD_PIECE = 1 << 10  # zstandard makes 128 KiB of 4 bytes, and gives all of a piece at once
+_LARGEST_PART = 1 << 24
 
 MAX_DECOMPRESSED = 2**36
 LIMIT_VARIABLE = "LABELWOOD_MAX_DECOMPRESSED"
@@ -195,7 +197,8 @@ def _decompress(file: IO[bytes], chunk: bytes, suffix: str, name: str) -> bytear
     member = _DECOMPRESSORS[suffix]()
     kind = suffix[1:]
     n_read = 0
-    piece_size = _LARGE_PIECE
+    largest_piece = _ZSTD_PIECE if suffix == ".zst" else _LARGE_PIECE
+    piece_size = largest_piece
     try:
         while chunk:
             n_read += len(chunk)
@@ -208,14 +211,14 @@ def _decompress(file: IO[bytes], chunk: bytes, suffix: str, name: str) -> bytear
                     member = _DECOMPRESSORS[suffix]()
                     # What follows a member is copied by the decompressor, so a file of many
                     # small members is fed in small pieces.
-                    piece_size = _SMALL_PIECE
+                    piece_size = min(_SMALL_PIECE, largest_piece)
                 piece = chunk[at : at + piece_size]
-                found = member.decompress(piece)
-                _check_memory(len(data), len(found), name)
-                data += found
-                check_decompressed(len(data), n_read, name)
+                for found in _decompressed(member, piece):
+                    _check_memory(len(data), len(found), name)
+                    data += found
+                    check_decompressed(len(data), n_read, name)
                 at += len(piece) - len(member.unused_data)
-                piece_size = min(2 * piece_size, _LARGE_PIECE)
+                piece_size = min(2 * piece_size, largest_piece)
             chunk = file.read(_CHUNK)
     except DataError:
         raise
@@ -230,6 +233,20 @@ def _decompress(file: IO[bytes], chunk: bytes, suffix: str, name: str) -> bytear
     if not member.eof:
         raise DataError(f"{name} is cut short: the {kind} data ends too early; fetch it again")
     return data
+
+
+def _decompressed(member: Any, piece: bytes) -> Iterator[bytes]:
+    """What a piece holds, in parts that are checked one by one.
+
+    bz2 makes 45 MB of 40 bytes, and xz 7 MB of 1,000, so their output is asked for in parts. The
+    pieces of the other formats are so small that their output is bounded.
+    """
+    if not hasattr(member, "needs_input"):
+        yield member.decompress(piece)
+        return
+    yield member.decompress(piece, _LARGEST_PART)
+    while not (member.eof or member.needs_input):
+        yield member.decompress(b"", _LARGEST_PART)
 
 
 def _not_decompressed(error: Exception, name: str, kind: str) -> DataError:

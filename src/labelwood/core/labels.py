@@ -14,6 +14,8 @@ from labelwood.core.sparse import checked_csr, make_csr
 from labelwood.core.types import CSR, AnyArray, IndexArray
 from labelwood.errors import DataError, LabelwoodWarning
 
+_MAX_UNUSED_LABELS = 2**24
+
 
 class EncodedLabels(NamedTuple):
     """`Y` is a float32 indicator of shape (n, len(classes))."""
@@ -21,6 +23,26 @@ class EncodedLabels(NamedTuple):
     Y: CSR
     classes: AnyArray
     multilabel: bool
+
+
+def has_unused_labels(n_labels: int, n_entries: int) -> bool:
+    """Whether there are far more labels than are ever used, as where codes count as columns.
+
+    Examples
+    --------
+    >>> has_unused_labels(98_000_000, 1_000), has_unused_labels(3_000_000, 1_000)
+    (True, False)
+    """
+    return n_labels > _MAX_UNUSED_LABELS + 100 * n_entries
+
+
+def check_label_space(Y: CSR) -> None:
+    """Refuse to learn from far more labels than are ever used."""
+    if has_unused_labels(Y.shape[1], Y.nnz):
+        raise DataError(
+            f"Y has {Y.shape[1]:,} labels, which are given {Y.nnz:,} times in all; are the numbers "
+            "codes? Give a list of labels for each sample."
+        )
 
 
 def encode_labels(y: object) -> EncodedLabels:

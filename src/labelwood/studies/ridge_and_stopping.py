@@ -9,6 +9,7 @@ from labelwood.studies._study import Options, Study
 
 SIZES = (100, 200, 400, 800)
 TRIALS = 40
+_QUICK = ((30, 60), 4)
 FACTORS = {"ridge δ²": 1.0, "ridge δ²/4": 0.25, "ridge δ²/16": 1 / 16}
 _ESTIMATES = ("best ridge", *FACTORS, "ridge, leave-one-out", "gold", "theory")
 
@@ -23,8 +24,7 @@ def rows(part: str, options: Options) -> Iterator[Row]:
     from labelwood.studies.boosting import _simulation as lab
 
     loss = lab.make_loss("squared")
-    sizes = (30, 60) if options.quick else SIZES
-    n_trials = 4 if options.quick else TRIALS
+    sizes, n_trials = _sizes(options)
     means: dict[str, list[float]] = {name: [] for name in _ESTIMATES}
     for n in sizes:
         x = lab.design(n, False, options.seed)
@@ -64,6 +64,11 @@ def rows(part: str, options: Options) -> Iterator[Row]:
     yield {"what": "slope", **last}
 
 
+def _sizes(options: Options) -> tuple[tuple[int, ...], int]:
+    """Numbers of samples, and of trials for each."""
+    return _QUICK if options.quick else (SIZES, TRIALS)
+
+
 def draw(figure: Any, rows: Sequence[Row]) -> None:
     """Errors against n on logarithmic axes."""
     axes = figure.subplots()
@@ -72,6 +77,15 @@ def draw(figure: Any, rows: Sequence[Row]) -> None:
         axes.plot([r["n"] for r in own], [r[name] for r in own], "o-", markersize=3, label=name)
     axes.set(xlabel="n", ylabel="mean squared error", xscale="log", yscale="log")
     legend_below(figure, [axes])
+
+
+def _notes(options: Options) -> tuple[str, ...]:
+    _, n_trials = _sizes(options)
+    return (
+        f"Data of boosting-stopping (L2, fixed design, {n_trials} trials). δ² is δ_n² with the "
+        "true noise. best ridge and gold know f*; theory is the averaged path with the noise "
+        "estimated. The last line has the slopes of log error against log n.",
+    )
 
 
 STUDY = Study(
@@ -86,9 +100,5 @@ STUDY = Study(
     },
     rows=rows,
     draw=draw,
-    notes=(
-        "Data of boosting-stopping (L2, fixed design, 40 trials). δ² is δ_n² with the true noise. "
-        "best ridge and gold know f*; theory is the averaged path with the noise estimated. The "
-        "last line has the slopes of log error against log n.",
-    ),
+    notes=_notes,
 )

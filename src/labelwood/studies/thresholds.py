@@ -84,6 +84,20 @@ def draw(figure: Any, rows: Sequence[Row]) -> None:
     axes.legend()
 
 
+def _notes(options: Options) -> tuple[str, ...]:
+    most = f"{MAX_SAMPLES:,} samples (eurlex57k: {LONG_TEXTS['eurlex57k']:,})"
+    if options.quick:
+        most = f"{_QUICK_SAMPLES} samples"
+    return (
+        f"{N_FOLDS}-fold cross-validation on the training part alone, of at most {most} "
+        "drawn at random; means over the folds, "
+        "in per cent but for tags a sample.",
+        "zero: labels scored above zero by OneVsRestSVM; chosen: labels of at least the "
+        "probability that had the best micro-F1 on samples held out of the training folds.",
+        "Texts by the default vectorizer, whose features are found by trial on the training folds.",
+    )
+
+
 STUDY = Study(
     name="thresholds",
     title="Micro-F1 and samples without a tag: a score above zero, or the threshold of a Tagger",
@@ -102,12 +116,5 @@ STUDY = Study(
     },
     rows=rows,
     draw=draw,
-    notes=(
-        f"{N_FOLDS}-fold cross-validation on the training part alone, of at most {MAX_SAMPLES:,} "
-        f"samples (eurlex57k: {LONG_TEXTS['eurlex57k']:,}) drawn at random; means over the folds, "
-        "in per cent but for tags a sample.",
-        "zero: labels scored above zero by OneVsRestSVM; chosen: labels of at least the "
-        "probability that had the best micro-F1 on samples held out of the training folds.",
-        "Texts by the default vectorizer, whose features are found by trial on the training folds.",
-    ),
+    notes=_notes,
 )

@@ -236,6 +236,8 @@ class BaseTagger(FittedEstimator):
             return decisions.as_sets(decisions.cut(top, at, at_least_one=at_least_one), n_labels)
         if k is not None:
             return decisions.as_sets(self._learner_topk(X, k, proba=False), n_labels)
+        if not X.shape[0]:
+            return sp.csr_array((0, n_labels), dtype=np.float32)
         decided = sp.csr_array(self.estimator_.predict(X))
         if not at_least_one:
             return decided
@@ -262,6 +264,9 @@ class BaseTagger(FittedEstimator):
 
     def _learner_topk(self, X: CSR, k: int, proba: bool) -> TopK:
         """The best labels of the estimator; by their frequencies where nothing is known."""
+        if not X.shape[0]:  # an empty batch, which estimators refuse, has an empty answer
+            none = np.empty((0, min(k, self.label_names_.size)))
+            return TopK(none.astype(np.int32), none.astype(np.float32), self.label_names_)
         if proba and _KNOTS[0] in vars(self):
             knots = (self.calibration_scores_, self.calibration_probabilities_)
             top = decisions.calibrated_topk(self.estimator_.predict_topk(X, k), knots)

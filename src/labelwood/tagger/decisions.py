@@ -123,4 +123,6 @@ def count_asked(k: int | None, n_labels: int) -> int:
 
 def names_of(sets: CSR, names: AnyArray) -> list[list[str]]:
     """The names of each label set."""
+    if not sets.shape[0]:
+        return []
     return [names[row].tolist() for row in np.split(sets.indices, sets.indptr[1:-1])]

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from labelwood.core.labels import check_label_space
 from labelwood.core.random import seed_sequence
 from labelwood.core.types import CSR, IndexArray
 from labelwood.data.dataset import Dataset
@@ -81,4 +82,5 @@ def require_labels(dataset: Dataset) -> Dataset:
             f"No sample of {dataset.description or 'the data set'} has a label; "
             "is the column of the labels called something else?"
         )
+    check_label_space(dataset.Y)
     return dataset

@@ -77,7 +77,7 @@ class RuledTagger(BaseTagger):
         at_least_one: bool = False,
     ) -> CSR:
         """Label sets by the threshold (or by the estimator, if there is none), after the rules."""
-        if not len(self.rules):
+        if not (len(self.rules) and X.shape[0]):
             return self._sets(X, threshold, k, at_least_one)
         n_labels = self.label_names_.size
         at = self._used_threshold(threshold, k)
@@ -92,7 +92,7 @@ class RuledTagger(BaseTagger):
     def _rank(self, X: CSR, k: int, proba: bool = False, threshold: float | None = None) -> TopK:
         """The best labels of the estimator, after the rules."""
         rules = self.rules
-        if not len(rules):
+        if not (len(rules) and X.shape[0]):
             return self._learner_topk(X, k, proba)
         top = self._learner_topk(X, k + rules.n_removable, proba)
         k = min(k, self.label_names_.size)

@@ -1,15 +1,18 @@
 """Files as bytes and lines."""
 
+import bz2
 import gzip
 import io
 import lzma
 import os
+import re
 import stat
 import threading
 import time
 import zlib
 
 import pytest
+import zstandard
 
 from labelwood.core import io as files
 from labelwood.core.io import Source, read_source, writing
@@ -176,6 +179,26 @@ def test_a_bomb_is_refused_before_it_fills_the_memory(write, monkeypatch):
     monkeypatch.setenv("LABELWOOD_MAX_DECOMPRESSED", "1000")
     with pytest.raises(DataError, match="decompresses to over"):
         read_source(write("a.gz", bomb))
+
+
+@pytest.mark.parametrize(
+    ("compress", "n_megabytes"),
+    [
+        (lambda data: gzip.compress(data, 1), 128),
+        (lambda data: lzma.compress(data, preset=0), 64),
+        (bz2.compress, 64),
+        (zstandard.compress, 64),
+    ],
+    ids=["gz", "xz", "bz2", "zst"],
+)
+def test_a_bomb_is_refused_before_all_of_it_is_decompressed(
+    write, monkeypatch, compress, n_megabytes
+):
+    monkeypatch.setenv("LABELWOOD_MAX_DECOMPRESSED", str(2**20))
+    path = write("a.bomb", compress(bytes(n_megabytes * 2**20)))
+    with pytest.raises(DataError, match=r"decompresses to over \d+ MB") as error:
+        read_source(path)
+    assert int(re.search(r"over (\d+) MB", str(error.value))[1]) < n_megabytes
 
 
 def test_a_dictionary_of_gigabytes_is_refused(write):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from labelwood.core.io import Source
+from labelwood.core.labels import has_unused_labels
 from labelwood.core.names import CONTROL_REFUSED, has_control, shown
 from labelwood.core.sparse import make_csr
 from labelwood.core.types import CSR, AnyArray
@@ -13,7 +14,6 @@ from labelwood.data.readers.names import NameList
 
 MAX_COLUMNS = 2**31 - 1  # what a 32-bit index can number
 ROWS_AT_ONCE = 4096  # written in one piece
-_MAX_UNUSED_LABELS = 2**24
 
 
 class ColumnBuilder:
@@ -116,7 +116,7 @@ class ColumnBuilder:
 
 def check_label_space(source: Source, line: int | None, n_labels: int, n_entries: int) -> None:
     """Refuse far more labels than are ever used: a number of labels is taken at no one's word."""
-    if n_labels > _MAX_UNUSED_LABELS + 100 * n_entries:
+    if has_unused_labels(n_labels, n_entries):
         raise source.error(
             line,
             f"there are said to be {n_labels:,} labels, but they are given {n_entries:,} times in "

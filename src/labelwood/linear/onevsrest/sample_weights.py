@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from labelwood.core.classes import check_weight_range
 from labelwood.core.lanes import WIDTH
 from labelwood.core.parallel import parallel
 from labelwood.core.random import kernel_states
@@ -40,6 +41,7 @@ def check_weights(sample_weight: object, n: int) -> DoubleArray | None:
         )
     if not np.any(weights > 0):
         raise DataError("All sample weights are zero: there is nothing to learn from.")
+    check_weight_range(weights)
     return None if np.all(weights == 1) else weights
 
 

@@ -9,6 +9,7 @@ from labelwood.studies._study import Options, Study
 
 SIZES = (100, 200, 400, 800)
 TRIALS = 40
+_QUICK = ((30, 60), 4)
 PARTS = {"l2": "squared", "logistic": "logistic"}
 
 
@@ -19,8 +20,7 @@ def rows(part: str, options: Options) -> Iterator[Row]:
     from labelwood.studies.boosting import _simulation as lab
 
     loss = lab.make_loss(PARTS[part])
-    sizes = (30, 60) if options.quick else SIZES
-    n_trials = 4 if options.quick else TRIALS
+    sizes, n_trials = _sizes(options)
     for n in sizes:
         x = lab.design(n, False, options.seed)
         Y = lab.draw_responses(x, PARTS[part], n_trials, [options.seed, n])
@@ -39,6 +39,11 @@ def rows(part: str, options: Options) -> Iterator[Row]:
         yield row
 
 
+def _sizes(options: Options) -> tuple[tuple[int, ...], int]:
+    """Numbers of samples, and of trials for each."""
+    return _QUICK if options.quick else (SIZES, TRIALS)
+
+
 def draw(figure: Any, rows: Sequence[Row]) -> None:
     """A panel for each loss: errors of both estimates under each rule."""
     flat: list[Row] = [
@@ -48,6 +53,14 @@ def draw(figure: Any, rows: Sequence[Row]) -> None:
         if ", " in name
     ]
     draw_panels(figure, flat, panel="part", curve="estimate", x="n", y="error")
+
+
+def _notes(options: Options) -> tuple[str, ...]:
+    _, n_trials = _sizes(options)
+    return (
+        f"Data of boosting-stopping, {n_trials} trials, fixed design. fixed: both stop at "
+        "(7n)^(2/3); theory and discrepancy: each with the constant for it.",
+    )
 
 
 STUDY = Study(
@@ -65,8 +78,5 @@ STUDY = Study(
     },
     rows=rows,
     draw=draw,
-    notes=(
-        "Data of boosting-stopping, 40 trials, fixed design. fixed: both stop at (7n)^(2/3); "
-        "theory and discrepancy: each with the constant for it.",
-    ),
+    notes=_notes,
 )

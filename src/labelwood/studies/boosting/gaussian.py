@@ -9,6 +9,7 @@ from labelwood.studies._study import Options, Study
 
 SIZES = (100, 200, 400, 800)
 TRIALS = 40
+_QUICK = ((30, 60), 4)
 GAMMA = 20.0
 DEVIATION = 0.5
 
@@ -24,8 +25,7 @@ def rows(part: str, options: Options) -> Iterator[Row]:
     from labelwood.kernels.boosting.stopping import theory_times
     from labelwood.kernels.critical_radius import critical_radius, guaranteed_time, regular_kernel
 
-    sizes = (30, 60) if options.quick else SIZES
-    n_trials = 4 if options.quick else TRIALS
+    sizes, n_trials = _sizes(options)
     for n in sizes:
         x = np.arange(1, n + 1) / n
         features = exact_features(np.exp(-GAMMA * np.square(x[:, None] - x[None])))
@@ -73,6 +73,11 @@ def rows(part: str, options: Options) -> Iterator[Row]:
         yield row
 
 
+def _sizes(options: Options) -> tuple[tuple[int, ...], int]:
+    """Numbers of samples, and of trials for each."""
+    return _QUICK if options.quick else (SIZES, TRIALS)
+
+
 def draw(figure: Any, rows: Sequence[Row]) -> None:
     """δ_n² and errors against n, with ln(n)/n through the first error."""
     import numpy as np
@@ -87,6 +92,15 @@ def draw(figure: Any, rows: Sequence[Row]) -> None:
     )
     axes.set(xlabel="n", ylabel="squared", xscale="log", yscale="log")
     legend_below(figure, [axes])
+
+
+def _notes(options: Options) -> tuple[str, ...]:
+    _, n_trials = _sizes(options)
+    return (
+        "Equidistant samples in [0, 1], γ = 20, f* = sin(2πx)/2 + cos(πx)/4, noise of deviation "
+        f"½, step 1, {n_trials} trials; rate is ln(n)/n (Yang 2018, Corollary 5 (a) with γ = 1). "
+        "delta² is for the true noise and norm 1; theory and discrepancy estimate the noise.",
+    )
 
 
 STUDY = Study(
@@ -107,9 +121,5 @@ STUDY = Study(
     },
     rows=rows,
     draw=draw,
-    notes=(
-        "Equidistant samples in [0, 1], γ = 20, f* = sin(2πx)/2 + cos(πx)/4, noise of deviation "
-        "½, step 1, 40 trials; rate is ln(n)/n (Yang 2018, Corollary 5 (a) with γ = 1). delta² is "
-        "for the true noise and norm 1; theory and discrepancy estimate the noise.",
-    ),
+    notes=_notes,
 )

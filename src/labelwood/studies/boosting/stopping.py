@@ -9,6 +9,7 @@ from labelwood.studies._study import Options, Study
 
 SIZES = (100, 200, 400, 800, 1600)
 TRIALS = 40
+_QUICK = ((30, 60), 4)
 EXPONENTS = {"(7n)^0.33": 0.33, "(7n)^0.67": 0.67, "(7n)^1": 1.0}
 RULES = ("gold", *EXPONENTS, "guaranteed", "theory", "discrepancy", "cv")
 PARTS = {
@@ -27,8 +28,7 @@ def rows(part: str, options: Options) -> Iterator[Row]:
 
     loss_name, random = PARTS[part]
     loss = lab.make_loss(loss_name)
-    sizes = (30, 60) if options.quick else SIZES
-    n_trials = 4 if options.quick else TRIALS
+    sizes, n_trials = _sizes(options)
     means: dict[str, list[float]] = {rule: [] for rule in RULES}
     for n in sizes:
         x = lab.design(n, random, options.seed)
@@ -63,6 +63,11 @@ def rows(part: str, options: Options) -> Iterator[Row]:
         yield {"part": part, "rule": rule, "slope": lab.slope(list(sizes), means[rule])}
 
 
+def _sizes(options: Options) -> tuple[tuple[int, ...], int]:
+    """Numbers of samples, and of trials for each."""
+    return _QUICK if options.quick else (SIZES, TRIALS)
+
+
 def draw(figure: Any, rows: Sequence[Row]) -> None:
     """Errors against n on linear axes (Figure 3.2) above those on logarithmic ones (3.3)."""
     titles = list(dict.fromkeys(str(row["part"]) for row in rows))
@@ -86,6 +91,19 @@ def draw(figure: Any, rows: Sequence[Row]) -> None:
     legend_below(figure, panels.ravel())
 
 
+def _notes(options: Options) -> tuple[str, ...]:
+    _, n_trials = _sizes(options)
+    return (
+        f"Kernel 1 + min(x, x'), f* = |x − ½| − ¼, step 0.75, {n_trials} trials. l2: noise "
+        "of variance ½; logistic: the summed loss of five Bernoulli trials. Fixed equidistant "
+        "design, or (random) one uniform design for each n and the error over [0, 1].",
+        "gold: the best unaveraged iterate; all others average. guaranteed: ⌊1/(δ_n² max(8, M))⌋ "
+        "with the true noise and norm 1. theory, discrepancy: as KernelBoosting has them, with "
+        "the noise estimated in each trial. cv: five folds.",
+        "slope: of the log of the mean error against log n; the theory's is −2/3.",
+    )
+
+
 STUDY = Study(
     name="boosting-stopping",
     title="Mean squared error of kernel boosting stopped by many rules, against the sample size",
@@ -103,13 +121,5 @@ STUDY = Study(
     },
     rows=rows,
     draw=draw,
-    notes=(
-        "Kernel 1 + min(x, x'), f* = |x − ½| − ¼, step 0.75, 40 trials. l2: noise of variance ½; "
-        "logistic: the summed loss of five Bernoulli trials. Fixed equidistant design, or (random) "
-        "one uniform design for each n and the error over [0, 1].",
-        "gold: the best unaveraged iterate; all others average. guaranteed: ⌊1/(δ_n² max(8, M))⌋ "
-        "with the true noise and norm 1. theory, discrepancy: as KernelBoosting has them, with "
-        "the noise estimated in each trial. cv: five folds.",
-        "slope: of the log of the mean error against log n; the theory's is −2/3.",
-    ),
+    notes=_notes,
 )

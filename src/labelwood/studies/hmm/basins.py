@@ -26,7 +26,7 @@ def rows(part: str, options: Options) -> Iterator[Row]:
 
     from labelwood.core.parallel import parallel
 
-    n_starts, n_sequences, lengths = _QUICK if options.quick else (N_STARTS, N_SEQUENCES, LENGTHS)
+    n_starts, n_sequences, lengths = _sizes(options)
     snr = float(part)
     for n in lengths:
         for name, radius in RADII.items():
@@ -117,6 +117,20 @@ def draw(figure: Any, rows: Sequence[Row]) -> None:
     legend_below(figure, panels)
 
 
+def _sizes(options: Options) -> tuple[int, int, tuple[int, ...]]:
+    """Numbers of starts and of sequences, and the lengths of these."""
+    return _QUICK if options.quick else (N_STARTS, N_SEQUENCES, LENGTHS)
+
+
+def _notes(options: Options) -> tuple[str, ...]:
+    n_starts, n_sequences, _ = _sizes(options)
+    return (
+        f"Means over {n_sequences} sequences with d = {DIMENSION}, ζ = 0.2, σ = 1 known; "
+        f"{n_starts} starts each, uniform in the ball of radius ‖μ*‖/4 (ball) or 3‖μ*‖ (far).",
+        "Ends further than 1e-4 apart in the norm (2.19) count as different.",
+    )
+
+
 STUDY = Study(
     name="hmm-basins",
     title="Where Baum–Welch ends from starts in and outside the ball, at small n and low SNR",
@@ -133,9 +147,5 @@ STUDY = Study(
     },
     rows=rows,
     draw=draw,
-    notes=(
-        f"Means over {N_SEQUENCES} sequences with d = {DIMENSION}, ζ = 0.2, σ = 1 known; "
-        f"{N_STARTS} starts each, uniform in the ball of radius ‖μ*‖/4 (ball) or 3‖μ*‖ (far).",
-        "Ends further than 1e-4 apart in the norm (2.19) count as different.",
-    ),
+    notes=_notes,
 )

@@ -82,6 +82,17 @@ def draw(figure: Any, rows: Sequence[Row]) -> None:
     legend_below(figure, panels.ravel())
 
 
+def _notes(options: Options) -> tuple[str, ...]:
+    _, iterations = _QUICK if options.quick else (N_STARTS, ITERATIONS)
+    return (
+        f"d = {DIMENSION}, n = {LENGTH}, ζ = 0.2, σ = 1 known, b = 0.99, ζ⁰ = ½, starts uniform in "
+        "the ball of radius ‖μ*‖/4.",
+        f"Errors after {iterations} iterations; the optimisation error is the distance to the end "
+        "of the first start. Errors are the smaller one of both signs of μ.",
+        "The factor is that of the last half of the steps above 1e-11.",
+    )
+
+
 STUDY = Study(
     name="hmm-convergence",
     title="Optimisation and statistical error of Baum–Welch from five starts (Figure 2.3)",
@@ -99,11 +110,5 @@ STUDY = Study(
     },
     rows=rows,
     draw=draw,
-    notes=(
-        f"d = {DIMENSION}, n = {LENGTH}, ζ = 0.2, σ = 1 known, b = 0.99, ζ⁰ = ½, starts uniform in "
-        "the ball of radius ‖μ*‖/4.",
-        f"Errors after {ITERATIONS} iterations; the optimisation error is the distance to the end "
-        "of the first start. Errors are the smaller one of both signs of μ.",
-        "The factor is that of the last half of the steps above 1e-11.",
-    ),
+    notes=_notes,
 )

@@ -102,6 +102,15 @@ def draw(figure: Any, rows: Sequence[Row]) -> None:
     legend_below(figure, panels)
 
 
+def _notes(options: Options) -> tuple[str, ...]:
+    n_draws = _QUICK[0] if options.quick else N_DRAWS
+    return (
+        f"ζ = 0.2, σ = 1 known, b = 0.99, {n_draws} draws of μ* and of the sequence for each size.",
+        "|β − β*| is one number and falls with 1/√n whatever d, so the slope of the sum is taken "
+        "at d = 10 and that of ‖μ − μ*‖ over all sizes.",
+    )
+
+
 STUDY = Study(
     name="hmm-rate",
     title="Error of Baum–Welch in the norm (2.19) against √(d/n)",
@@ -118,9 +127,5 @@ STUDY = Study(
     },
     rows=rows,
     draw=draw,
-    notes=(
-        f"ζ = 0.2, σ = 1 known, b = 0.99, {N_DRAWS} draws of μ* and of the sequence for each size.",
-        "|β − β*| is one number and falls with 1/√n whatever d, so the slope of the sum is taken "
-        "at d = 10 and that of ‖μ − μ*‖ over all sizes.",
-    ),
+    notes=_notes,
 )

@@ -101,6 +101,14 @@ def draw(figure: Any, rows: Sequence[Row]) -> None:
         axes.set_title(f"{part}: {COLUMNS[part][-1]}, {best['states']} states")
 
 
+def _notes(options: Options) -> tuple[str, ...]:
+    n_starts = _QUICK[1] if options.quick else N_STARTS
+    return (
+        f"Full covariances, free start, the best of {n_starts} mixed starts, tol 1e-9. "
+        "The figure has the model of least BIC.",
+    )
+
+
 STUDY = Study(
     name="hmm-real",
     title="Gaussian hidden Markov models of reaction times, S&P 500 returns and Old Faithful",
@@ -118,8 +126,5 @@ STUDY = Study(
     },
     rows=rows,
     draw=draw,
-    notes=(
-        f"Full covariances, free start, the best of {N_STARTS} mixed starts, tol 1e-9. "
-        "The figure has the model of least BIC.",
-    ),
+    notes=_notes,
 )

@@ -68,6 +68,16 @@ def draw(figure: Any, rows: Sequence[Row]) -> None:
     axes.set(xlabel="samples, median", xscale="log")
 
 
+def _notes(options: Options) -> tuple[str, ...]:
+    batch = _QUICK[1] if options.quick else BATCH
+    return (
+        f"ε = {EPSILON}, δ = {DELTA}, Bernoulli rewards, arms pulled {batch} times at once, "
+        f"at most {LIMIT:,} samples.",
+        "right: ended with an arm of S* (4.7), or with the control where S* is empty; guaranteed: "
+        "of those that end. p <= delta: the control is rejected.",
+    )
+
+
 STUDY = Study(
     name="mab-epsilon",
     title="Which arms experiments end with when a margin is asked for, and after how many samples",
@@ -85,10 +95,5 @@ STUDY = Study(
     },
     rows=rows,
     draw=draw,
-    notes=(
-        f"ε = {EPSILON}, δ = {DELTA}, Bernoulli rewards, arms pulled {BATCH} times at once, "
-        f"at most {LIMIT:,} samples.",
-        "right: ended with an arm of S* (4.7), or with the control where S* is empty; guaranteed: "
-        "of those that end. p <= delta: the control is rejected.",
-    ),
+    notes=_notes,
 )

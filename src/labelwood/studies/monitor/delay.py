@@ -7,6 +7,7 @@ knows neither the size nor (by default) the direction of the shift.
 
 import math
 from collections.abc import Iterator, Sequence
+from statistics import NormalDist
 from typing import Any
 
 from labelwood.studies._plot import legend_below
@@ -16,7 +17,8 @@ from labelwood.studies._study import Options, Study
 RUN_LENGTH = 5_000
 OPTIMUM = {0.5: 43.7, 1.0: 13.7, 1.5: 6.9, 2.0: 4.2}
 N_STREAMS = 2_000
-_QUICK = 20
+_QUICK = (20, 200)
+_MOST_OF_ADWIN = 200  # streams
 LIMIT = 20_000  # steps after which a stream of a peer, or one after a shift, counts as this long
 N_HEALTHY = 1_000  # steps before the shift for detectors that need a past
 
@@ -34,17 +36,17 @@ PEERS = ("dummy: alarms at random", "Shewhart: one observation", "river ADWIN")
 
 def rows(part: str, options: Options) -> Iterator[Row]:
     """Run length and delays of one detector."""
-    n = _QUICK if options.quick else N_STREAMS
+    n, run_length = _sizes(options)
     if part in MONITORS:
-        yield _monitor_row(part, n, options)
+        yield _monitor_row(part, n, run_length, options)
     else:
-        yield _peer_row(part, n, options)
+        yield _peer_row(part, n, run_length, options)
 
 
-def _monitor_row(part: str, n: int, options: Options) -> Row:
+def _monitor_row(part: str, n: int, run_length: int, options: Options) -> Row:
     from labelwood.sequences.monitor.calibration import Scenario, simulate_delays
 
-    settings = {"run_length": 200 if options.quick else RUN_LENGTH, **MONITORS[part]}
+    settings = {"run_length": run_length, **MONITORS[part]}
     seed = (options.seed, list(MONITORS).index(part))
 
     def measure(shift: float, limit: int) -> Any:
@@ -61,20 +63,20 @@ def _monitor_row(part: str, n: int, options: Options) -> Row:
     return _row(part, {shift: measure(shift, LIMIT) for shift in OPTIMUM}, measure(0.0, 10**9))
 
 
-def _peer_row(part: str, n: int, options: Options) -> Row:
+def _peer_row(part: str, n: int, run_length: int, options: Options) -> Row:
     import numpy as np
 
     rng = np.random.default_rng((options.seed, PEERS.index(part) + 100))
     if part == "river ADWIN":
-        n = min(n, 200)  # 5 µs a step in place of 1
+        n = min(n, _MOST_OF_ADWIN)  # 5 µs a step in place of 1
         delays = {shift: _adwin(rng, shift, n) for shift in (*OPTIMUM, 0.0)}
         return _row(part, delays, delays.pop(0.0))
     if part.startswith("dummy"):
-        delays = {shift: rng.geometric(1 / RUN_LENGTH, n) for shift in (*OPTIMUM, 0.0)}
+        delays = {shift: rng.geometric(1 / run_length, n) for shift in (*OPTIMUM, 0.0)}
     else:
         from scipy.stats import norm
 
-        k = -norm.ppf(1 / (2 * RUN_LENGTH))
+        k = -norm.ppf(1 / (2 * run_length))
         delays = {
             shift: rng.geometric(norm.sf(k - shift) + norm.cdf(-k - shift), n)
             for shift in (*OPTIMUM, 0.0)
@@ -135,6 +137,26 @@ def draw(figure: Any, rows: Sequence[Row]) -> None:
     legend_below(figure, [axes])
 
 
+def _sizes(options: Options) -> tuple[int, int]:
+    """Number of streams, and the run length that is promised."""
+    return _QUICK if options.quick else (N_STREAMS, RUN_LENGTH)
+
+
+def _notes(options: Options) -> tuple[str, ...]:
+    n, run_length = _sizes(options)
+    adwin = min(n, _MOST_OF_ADWIN)
+    shewhart = -NormalDist().inv_cdf(1 / (2 * run_length))
+    return (
+        f"{n:,} streams a cell (ADWIN: {adwin}), normal with variance 1; promised run length "
+        f"{run_length:,}. Optimum: {', '.join(f'{v:g}' for v in OPTIMUM.values())} steps.",
+        "A shift begins with the first step that is watched: after the baseline where it is "
+        f"learnt, after {N_HEALTHY:,} healthy steps for ADWIN (default delta). The shift of an "
+        "AR(0.5) stream is in its marginal standard deviations.",
+        f"Delays are cut at {LIMIT:,} steps, which `missed` counts at 0.5 σ; so is ADWIN's run "
+        f"length. Shewhart alarms at |x| > {shewhart:.2f}.",
+    )
+
+
 STUDY = Study(
     name="monitor-delay",
     title="Steps between false alarms and until the alarm after a shift, against the optimum",
@@ -149,13 +171,5 @@ STUDY = Study(
     },
     rows=rows,
     draw=draw,
-    notes=(
-        f"{N_STREAMS:,} streams a cell (ADWIN: 200), normal with variance 1; promised run length "
-        f"{RUN_LENGTH:,}. Optimum: {', '.join(f'{v:g}' for v in OPTIMUM.values())} steps.",
-        "A shift begins with the first step that is watched: after the baseline where it is "
-        f"learnt, after {N_HEALTHY:,} healthy steps for ADWIN (default delta). The shift of an "
-        "AR(0.5) stream is in its marginal standard deviations.",
-        f"Delays are cut at {LIMIT:,} steps, which `missed` counts at 0.5 σ; so is ADWIN's run "
-        "length. Shewhart alarms at |x| > 3.72.",
-    ),
+    notes=_notes,
 )

@@ -13,7 +13,7 @@ RUN_LENGTH = 5_000
 SAMPLE = 200  # healthy observations that the block is chosen from, and that a baseline needs
 SHIFT = 1.0  # standard deviations of one observation
 N_STREAMS = 400
-_QUICK = 5
+_QUICK = (5, 200)
 _CHUNK = 1_000
 _LIMIT = 30  # run lengths after which a stream counts as this long
 
@@ -38,8 +38,7 @@ def rows(part: str, options: Options) -> Iterator[Row]:
 
     from labelwood.core.parallel import parallel
 
-    n = _QUICK if options.quick else N_STREAMS
-    run_length = 200 if options.quick else RUN_LENGTH
+    n, run_length = _sizes(options)
     seeds = np.random.SeedSequence((options.seed, list(SHAPES).index(part))).spawn(n)
     draw_values = SHAPES[part]
     found = parallel(
@@ -123,6 +122,22 @@ def draw(figure: Any, rows: Sequence[Any]) -> None:
     legend_below(figure, [axes])
 
 
+def _sizes(options: Options) -> tuple[int, int]:
+    """Number of streams, and the run length that is promised."""
+    return _QUICK if options.quick else (N_STREAMS, RUN_LENGTH)
+
+
+def _notes(options: Options) -> tuple[str, ...]:
+    n, run_length = _sizes(options)
+    return (
+        f"{n} streams a cell, learnt baselines of {SAMPLE} steps (30 blocks at least), "
+        f"promised run length {run_length:,}; runs are cut at {_LIMIT * run_length:,} steps.",
+        f"`block` is the median of what `block_size` takes from {SAMPLE} observations, at most "
+        f"{run_length // 50}; `delay` is that of the blocks after a shift down by {SHIFT:g} "
+        "standard deviation of one observation.",
+    )
+
+
 STUDY = Study(
     name="monitor-shapes",
     title="Steps before a false alarm of figures far from normal, one by one and in blocks",
@@ -138,11 +153,5 @@ STUDY = Study(
     },
     rows=rows,
     draw=draw,
-    notes=(
-        f"{N_STREAMS} streams a cell, learnt baselines of {SAMPLE} steps (30 blocks at least), "
-        f"promised run length {RUN_LENGTH:,}; runs are cut at {_LIMIT * RUN_LENGTH:,} steps.",
-        f"`block` is the median of what `block_size` takes from {SAMPLE} observations, at most "
-        f"{RUN_LENGTH // 50}; `delay` is that of the blocks after a shift down by {SHIFT:g} "
-        "standard deviation of one observation.",
-    ),
+    notes=_notes,
 )

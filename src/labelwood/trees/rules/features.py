@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.validation import _check_sample_weight
 
 from labelwood.core.caller import user_stacklevel
+from labelwood.core.classes import check_weight_range
 from labelwood.core.contract import check_features
 from labelwood.core.sparse import csr_arrays, make_csr
 from labelwood.core.types import CSR, AnyArray, DoubleArray, FloatArray, PointerArray
@@ -254,6 +255,7 @@ def check_weights(sample_weight: object, matrix: CSR) -> DoubleArray:
         raise DataError(str(error)) from None
     if not np.any(weights > 0):
         raise DataError("sample_weight is 0 for all samples; give at least one a positive weight.")
+    check_weight_range(weights)
     return weights
 
 
