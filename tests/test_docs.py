@@ -67,6 +67,17 @@ def test_every_link_between_pages_leads_somewhere():
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+def test_every_test_that_a_page_names_exists():
+    named = {
+        (page.name, file, name)
+        for page in PAGES
+        for file, name in re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", page.read_text("utf-8"))
+    }
+    assert sum(page == "robustness.md" for page, _, _ in named) > 80
+    for page, file, name in sorted(named):
+        assert f"\ndef {name}(" in (ROOT / file).read_text("utf-8"), f"{page}: {file}::{name}"
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_no_page_waits_for_something(page):
     text = page.read_text(encoding="utf-8")
