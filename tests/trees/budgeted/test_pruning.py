@@ -45,7 +45,9 @@ def strictness_by_hand(model, X, y):
     return wrong
 
 
-@pytest.mark.parametrize(("seed", "noise"), [(0, 0.0), (1, 0.3), (2, 0.5)])
+@pytest.mark.parametrize(
+    ("seed", "noise"), [(0, 0.0), (1, 0.3), pytest.param(2, 0.5, marks=pytest.mark.slow)]
+)
 def test_strictness_is_tried_on_trees_of_halves(seed, noise):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((400, 6)).astype(np.float32)
@@ -130,6 +132,7 @@ def test_strictness_is_not_tried_where_it_is_given_or_nothing_is_pruned():
     assert np.isnan([given.trial_errors_, whole.trial_errors_]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_weak_decisions_that_help_together_are_kept(shared_data):
     options = Options(data=shared_data)
