@@ -140,7 +140,7 @@ def held_out_parts(
         return ()
     order = np.random.default_rng(seed_sequence(random_state)).permutation(labelled)
     share = 1.0 if whole else _affordable_share(X, Y)
-    n_folds = int(np.clip(max(share, n_wanted / n_held_out), 1, _N_FOLDS))
+    n_folds = int(np.clip(max(share, -(-n_wanted // n_held_out)), 1, _N_FOLDS))
     size = int(min(share, 1.0) * labelled.size)
     parts = []
     for fold in range(n_folds):
