@@ -391,22 +391,25 @@ def test_an_interruption_leaves_nothing_and_is_told_by_the_exit_code(jobs, tmp_p
     assert [path.name for path in tmp_path.iterdir()] == ["train.txt"]
 
 
-def test_an_interruption_that_a_library_drops_still_stops_before_the_model_is_written(tmp_path):
+@pytest.mark.parametrize("afterwards", ["return fit(*arguments, **options)", "raise RuntimeError"])
+def test_an_interruption_that_a_library_drops_still_stops_before_the_model_is_written(
+    afterwards, tmp_path
+):
     (tmp_path / "train.jsonl").write_text('{"text": "a cat", "labels": ["cat"]}\n' * 20)
     code = (
-        f"{TAKES_SIGINT}import contextlib, os, sys\n"
+        f"{TAKES_SIGINT}import ctypes, os, sys\n"
         "import labelwood.cli.main as cli, labelwood.tagger as tagger\n"
         "fit = tagger.Tagger.fit\n"
         "def interrupted(*arguments, **options):\n"
-        "    with contextlib.suppress(KeyboardInterrupt):\n"
-        "        os.kill(os.getpid(), signal.SIGINT)\n"
-        "    return fit(*arguments, **options)\n"
+        "    ctypes.CFUNCTYPE(None)(lambda: os.kill(os.getpid(), signal.SIGINT))()\n"
+        f"    {afterwards}\n"
         "tagger.Tagger.fit = interrupted\n"
         "sys.argv = ['labelwood', 'train', 'train.jsonl', '-o', 'm']\n"
         "cli.main()\n"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True)
     assert done.returncode == 130
+    assert b"Traceback" not in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["train.jsonl"]
 
 

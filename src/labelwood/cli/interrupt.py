@@ -1,10 +1,13 @@
 """Ctrl-C, also where a library lets it drop.
 
 A KeyboardInterrupt that is raised inside a callback of C code, such as one of the compiler's,
-is printed and forgotten. So it is remembered, and asked for again before a result is written.
+is printed and forgotten, and what the callback left undone may fail later as another error.
+So it is remembered: an error that follows it is the interruption, and it is asked for again
+before a result is written.
 """
 
 import signal
+import sys
 from types import FrameType
 
 _asked = False
@@ -16,10 +19,21 @@ def _remember(number: int, frame: FrameType | None) -> None:
     signal.default_int_handler(number, frame)
 
 
+def _leave_out_interrupts(dropped: "sys.UnraisableHookArgs") -> None:
+    if not (_asked and issubclass(dropped.exc_type, KeyboardInterrupt)):
+        sys.__unraisablehook__(dropped)
+
+
 def remember_interrupts() -> None:
     """From now on an interruption is remembered; where signals are ignored they stay so."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _remember)
+        sys.unraisablehook = _leave_out_interrupts
+
+
+def interrupted() -> bool:
+    """Whether an interruption was asked for, also one that was dropped."""
+    return _asked
 
 
 def stop_if_interrupted() -> None:

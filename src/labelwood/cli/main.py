@@ -15,7 +15,7 @@ from labelwood.cli.demo import demo
 from labelwood.cli.evaluate import evaluate
 from labelwood.cli.experiment import experiment
 from labelwood.cli.info import info
-from labelwood.cli.interrupt import remember_interrupts
+from labelwood.cli.interrupt import interrupted, remember_interrupts
 from labelwood.cli.predict import predict
 from labelwood.cli.rules import rules
 from labelwood.cli.source import in_options
@@ -85,19 +85,23 @@ def main() -> None:
     except SystemExit:
         _flush()
         raise
-    except (LabelwoodError, MemoryError) as error:
+    except Exception as error:
+        if interrupted():  # Libraries report Ctrl-C as errors of many kinds.
+            sys.exit(130)
+        _report(error)
+
+
+def _report(error: Exception) -> NoReturn:
+    """End with one line for an error of the user's, and with a traceback for one of ours."""
+    if isinstance(error, (LabelwoodError, MemoryError)):
         _fail(in_options(str(error)) or _OUT_OF_MEMORY)
-    except SystemError as error:
-        # Numba reports Ctrl-C inside a kernel of the main thread this way.
-        if not isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
-            raise
-        sys.exit(130)
-    except OSError as error:
-        if error.filename is None and error.errno in (errno.ENOSPC, errno.EIO):
-            _discard_output()
-            _fail(f"standard output cannot be written: {error.strerror}")
-        place = f"{os.fsdecode(error.filename)}: " if error.filename else ""
-        _fail(f"{place}{error.strerror or str(error) or type(error).__name__}")
+    if not isinstance(error, OSError):
+        raise error
+    if error.filename is None and error.errno in (errno.ENOSPC, errno.EIO):
+        _discard_output()
+        _fail(f"standard output cannot be written: {error.strerror}")
+    place = f"{os.fsdecode(error.filename)}: " if error.filename else ""
+    _fail(f"{place}{error.strerror or str(error) or type(error).__name__}")
 
 
 def _prepare_streams() -> None:
