@@ -19,8 +19,9 @@ def _remember(number: int, frame: FrameType | None) -> None:
     signal.default_int_handler(number, frame)
 
 
-def _leave_out_interrupts(dropped: "sys.UnraisableHookArgs") -> None:
-    if not (_asked and issubclass(dropped.exc_type, KeyboardInterrupt)):
+def _print_unless_interrupted(dropped: "sys.UnraisableHookArgs") -> None:
+    # Objects that an interruption left half made fail again when they are collected.
+    if not _asked:
         sys.__unraisablehook__(dropped)
 
 
@@ -28,7 +29,7 @@ def remember_interrupts() -> None:
     """From now on an interruption is remembered; where signals are ignored they stay so."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _remember)
-        sys.unraisablehook = _leave_out_interrupts
+        sys.unraisablehook = _print_unless_interrupted
 
 
 def interrupted() -> bool:
