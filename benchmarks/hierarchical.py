@@ -45,7 +45,7 @@ def learn(size: int, folder: Path) -> Figures:
         **figures,
         "before MB": before,
         "model MB": model.model_size / _MB,
-        "rows MB": sum(part.nbytes for part in model._support().store) / _MB,
+        "rows MB": sum(part.nbytes for part in model._nodes().store) / _MB,
         "examples kept": int(model.n_support_.sum()),
         "of seen": int(model.n_seen_.sum()),
         "largest node": int(model.n_support_.max()),

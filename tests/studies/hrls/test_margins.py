@@ -25,6 +25,7 @@ def test_a_constant_beside_unit_rows_weighs_as_much_as_the_row() -> None:
     [
         ("hrls-taxonomies", "enron_corr", 10),
         ("hrls-stream", "hmc/enron_corr", 2),
+        ("hrls-primal", "hmc/imclef07a", 4),
         ("label-statistics", "cal500", 1),
     ],
 )

@@ -143,7 +143,7 @@ def test_learning_with_both_a_confidence_and_a_choice_by_labels_is_refused():
 
 
 def test_a_limit_that_was_not_reached_leaves_intervals_as_they_are():
-    X, Y = labelled_forest(90, 8)
+    X, Y = labelled_forest(90, 100)  # more features than samples, so that no node turns primal
     models = [HierarchicalRLSClassifier(FOREST, max_support=n) for n in (None, 90, 89)]
     free, limited, full = (model.partial_fit(X, Y).explain(X) for model in models)
     assert limited == free

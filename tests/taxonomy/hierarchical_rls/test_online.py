@@ -29,7 +29,7 @@ from taxonomy.hierarchies import (
 def test_a_node_that_cannot_fit_into_memory_is_refused(monkeypatch):
     monkeypatch.setattr("labelwood.core.memory.available_memory", lambda: 1000)
     monkeypatch.setattr("labelwood.taxonomy.hierarchy.nodes._MEMORY_CHECK_BYTES", 1000)
-    X, Y = labelled_forest(80, 12)
+    X, Y = labelled_forest(80, 40)
     with pytest.raises(MemoryError, match=r"A node with 32 examples needs .* set max_support"):
         HierarchicalRLSClassifier(FOREST).partial_fit(X, Y)
 
@@ -172,7 +172,7 @@ def _spoiled(part, value):
         _spoiled("alpha", lambda alpha: alpha[:1]),
         _spoiled("counts", lambda counts: counts + 1000),
         _spoiled("counts", lambda counts: -counts - 1),
-        _spoiled("indices", lambda indices: indices + np.uint32(8)),
+        _spoiled("indices", lambda indices: indices + np.uint32(80)),
         _spoiled("indptr", lambda indptr: indptr[::-1].copy()),
         _spoiled("data", lambda data: data[:-1]),
         _spoiled("data", lambda data: data * np.float32(np.nan)),
@@ -188,7 +188,7 @@ def _spoiled(part, value):
     ],
 )
 def test_a_spoiled_support_is_refused_on_loading(tmp_path, spoil):
-    X, Y = labelled_forest(60, 8)
+    X, Y = labelled_forest(60, 80)  # more features than samples, so that nodes keep them
     model = HierarchicalRLSClassifier(FOREST).partial_fit(X, Y)
     spoil(model)
     labelwood.save(model, tmp_path / "model")
@@ -247,7 +247,7 @@ def test_another_way_of_training_is_refused_midway():
 
 
 def test_a_cap_below_what_is_kept_is_refused():
-    X, Y = labelled_forest(60, 8)
+    X, Y = labelled_forest(60, 80)
     model = HierarchicalRLSClassifier(FOREST).partial_fit(X, Y)
     with pytest.raises(ParameterError, match="keeps 60 samples already, more than max_support=10"):
         model.set_params(max_support=10).partial_fit(X, Y)

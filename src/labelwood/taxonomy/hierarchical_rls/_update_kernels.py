@@ -32,11 +32,15 @@ _TERMS_PER_EXAMPLE = 2  # at most: one example leaves and one enters
 
 
 class Settings(NamedTuple):
-    """Which examples are kept: all, or with `by_margin` those mistaken or of small margin."""
+    """Which examples are kept: all, or with `by_margin` those mistaken or of small margin.
+
+    From `primal_from` examples on the node has to take the primal form first.
+    """
 
     by_margin: bool
     margin: float
     max_support: int
+    primal_from: int
 
 
 @kernel
@@ -51,8 +55,8 @@ def learn(
 ) -> int:
     """Learn from `examples` in their order; return how many were used.
 
-    Fewer than all are used when the node needs a larger capacity, or when pending terms would
-    have to be added to the triangle without `may_flush`.
+    Fewer than all are used when the node needs a larger capacity or the primal form, or when
+    pending terms would have to be added to the triangle without `may_flush`.
     """
     weights = np.zeros(n_features)
     scratch = np.zeros(n_features)
@@ -69,7 +73,8 @@ def learn(
         flushes = counts[PENDING] + _TERMS_PER_EXAMPLE > node.factors.size
         # The caller makes more space, or adds the pending terms in another thread block, and goes
         # on from this example.
-        if kept and (n == capacity < settings.max_support or (flushes and not may_flush)):
+        full = n == capacity < settings.max_support or n >= settings.primal_from
+        if kept and (full or (flushes and not may_flush)):
             return at
         evicts = kept and n == settings.max_support
         counts[SEEN] += 1

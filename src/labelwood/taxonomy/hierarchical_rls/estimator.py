@@ -4,6 +4,7 @@ import warnings
 from typing import ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from labelwood.core.caller import user_stacklevel
@@ -44,7 +45,9 @@ class HierarchicalRLSClassifier(HierarchicalClassifier):
         Whether a node learns from the samples of its parent, or from all.
     store : {"all", "margin"}
         Which samples `partial_fit` keeps at a node: all, or those that are mistaken or have
-        |wᵀx| ≤ `margin` when they come. Memory and time grow with the square of their number.
+        |wᵀx| ≤ `margin` when they come. Memory and time grow with the square of their number,
+        and with "all" with the square of the number of features once that is smaller: the node
+        then takes the primal form, which keeps (I + SSᵀ)⁻¹ in place of samples (`primal_`).
         Samples that are kept by their labels allow no intervals. `fit` uses all samples, and
         warns where this, `margin` or `max_support` differ from their defaults.
     margin : float
@@ -95,7 +98,10 @@ class HierarchicalRLSClassifier(HierarchicalClassifier):
     stop_reason_ : str
         After `fit`: whether all nodes met the tolerance, or how many met the limit.
     n_seen_, n_support_ : arrays of shape (n_labels,)
-        After `partial_fit`: samples that each node has seen, and that it keeps.
+        After `partial_fit`: samples that each node has seen, and that its weights rest on.
+    primal_ : array of shape (n_labels,)
+        After `partial_fit`: whether each node has taken the primal form, where a sample costs
+        the square of the number of features. The weights are the same up to rounding.
     examples_, example_labels_ : csr_array
         After `fit` with `confidence`: the training samples, from which intervals are computed.
 
@@ -187,7 +193,7 @@ class HierarchicalRLSClassifier(HierarchicalClassifier):
 
     def _update_rule(self) -> LeastSquaresRule:
         margin = None if self.store == "all" else self.margin
-        return LeastSquaresRule(margin, self.max_support)
+        return LeastSquaresRule(margin, self.max_support, self.n_features_in_)
 
     def _check_rule(self) -> None:
         """Refuse parameters of `partial_fit` that cannot be had together, or any more."""
@@ -197,12 +203,25 @@ class HierarchicalRLSClassifier(HierarchicalClassifier):
                 "labels, as with store='margin'; set store='all' or confidence=None."
             )
         if "support_counts_" in vars(self) and self.max_support is not None:
+            n_primal = int(np.count_nonzero(self.primal_))
+            if n_primal:
+                raise ParameterError(
+                    f"{n_primal} nodes have the primal form and keep no samples that could leave; "
+                    f"set max_support=None, or learn from scratch with {self.max_support}."
+                )
             most = int(self.n_support_.max(initial=0))
             if most > self.max_support:
                 raise ParameterError(
                     f"A node keeps {most} samples already, more than "
                     f"max_support={self.max_support}; raise it."
                 )
+
+    @property
+    def primal_(self) -> NDArray[np.bool_]:
+        """Whether each node has taken the primal form in `partial_fit`."""
+        self._counts()
+        nodes = self._nodes()
+        return np.array([nodes.node(i).is_primal for i in range(self.classes_.size)], dtype=bool)
 
     def _margin_estimator(self) -> OnlineMargins | BatchMargins | None:
         independent = self.train_ == "independent"

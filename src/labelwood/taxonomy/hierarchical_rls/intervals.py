@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from labelwood.core.sparse import csr_arrays, unit_rows
 from labelwood.core.types import CSR, DoubleArray, FloatArray
+from labelwood.taxonomy.hierarchical_rls._primal_kernels import primal_quadratic_forms
 from labelwood.taxonomy.hierarchical_rls._update_kernels import quadratic_forms
 from labelwood.taxonomy.hierarchical_rls.conjugate_gradient import Rows
 from labelwood.taxonomy.hierarchy import SELECTED, Estimates, Nodes, TrainingSets
@@ -60,10 +61,11 @@ class OnlineMargins(_LeastSquaresMargins):
         self._n_features = n_features
 
     def _quadratic_forms(self, node: int, X: CSR) -> DoubleArray:
-        nodes = self._nodes
-        return quadratic_forms(
-            nodes.store, self._n_features, csr_arrays(X), nodes.node(node), nodes.counts[node]
-        )
+        nodes, one = self._nodes, self._nodes.node(node)
+        if one.is_primal:
+            return primal_quadratic_forms(csr_arrays(X), one)
+        counts = nodes.counts[node]
+        return quadratic_forms(nodes.store, self._n_features, csr_arrays(X), one, counts)
 
     def _holds(self, node: int) -> bool:
         return bool(self._nodes.counts[node, SELECTED] == 0)

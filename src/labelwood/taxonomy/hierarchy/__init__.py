@@ -1,5 +1,6 @@
 """What the learners along a taxonomy share: labels, training sets, nodes, prediction."""
 
+from labelwood.taxonomy.hierarchy._primal_kernels import add_example
 from labelwood.taxonomy.hierarchy._row_kernels import (
     PENDING,
     POSITIVE,
@@ -37,6 +38,7 @@ __all__ = [
     "UpdateRule",
     "add",
     "add_all",
+    "add_example",
     "as_postings",
     "clear",
     "dot",

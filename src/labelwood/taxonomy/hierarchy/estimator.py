@@ -264,7 +264,7 @@ class HierarchicalClassifier(LabelEstimator):
 
     @property
     def n_support_(self) -> NDArray[np.int64]:
-        """Samples that each node keeps of those that it has seen in `partial_fit`."""
+        """Samples that the weights of each node rest on, of those seen in `partial_fit`."""
         return self._counts()[:, SUPPORT].copy()
 
     def _counts(self) -> NDArray[np.int64]:

@@ -34,6 +34,9 @@ class Node(NamedTuple):
     `rows[i]` is the stored row of example i and `alpha[i]` its coefficient: the weights are the
     sum of the rows, each times its coefficient. The others are (I + G)⁻¹, G being the Gram matrix
     of the support (see `hierarchical_rls._inverse_kernels`), and empty for a rule without it.
+
+    A node in the primal form has no rows: `alpha` are the weights themselves, and `inverse` is
+    (I + SSᵀ)⁻¹ of all features, row by row, whatever the number of examples.
     """
 
     rows: NDArray[np.int64]
@@ -48,6 +51,11 @@ class Node(NamedTuple):
         none, terms = np.empty(0), TERMS if inverse else 0
         return cls(np.empty(0, dtype=np.int64), none, none, np.empty((terms, 0)), np.zeros(terms))
 
+    @property
+    def is_primal(self) -> bool:
+        """Whether the node has weights in place of support."""
+        return self.rows.size == 0 < self.alpha.size
+
     def copied(self) -> Self:
         """A copy, except for the triangle unless that is read-only, as one that was loaded."""
         parts = {name: part.copy() for name, part in self._asdict().items() if name != "inverse"}
@@ -58,12 +66,7 @@ class Node(NamedTuple):
         """The same with capacity for a quarter more examples, at most `limit`."""
         size, terms = min(limit, self.rows.size + self.rows.size // 4 + 32), self.factors.size
         triangle = size * (size + 1) // 2 if terms else 0
-        if 8 * triangle > _MEMORY_CHECK_BYTES:
-            require_memory(
-                8 * triangle,
-                f"A node with {size:,} examples",
-                "set max_support, or store='margin', or fit at once",
-            )
+        _require(triangle, f"A node with {size:,} examples")
         pending = np.zeros((terms, size))
         pending[:, : self.pending.shape[1]] = self.pending
         return type(self)(
@@ -73,6 +76,13 @@ class Node(NamedTuple):
             pending,
             self.factors,
         )
+
+    @classmethod
+    def primal(cls, n_features: int) -> Self:
+        """The primal form of a node without examples: A = I, and weights of zero."""
+        _require(n_features**2, f"A node with {n_features:,} features")
+        empty = cls.empty(inverse=True)
+        return empty._replace(alpha=np.zeros(n_features), inverse=np.eye(n_features).ravel())
 
 
 class Examples(NamedTuple):
@@ -106,9 +116,17 @@ class UpdateRule(ABC):
     ) -> int:
         """Learn from `examples` in their order, in `node` and `counts`; return how many were used.
 
-        Fewer than all are used when the node needs a larger capacity, or when the triangle of the
-        inverse would have to be written without `may_flush`.
+        Fewer than all are used when the node must be `enlarged`, or when the inverse would have
+        to be written without `may_flush`.
         """
+
+    def enlarged(
+        self, store: CSRArrays, n_features: int, node: Node, counts: NDArray[np.int64]
+    ) -> Node | None:
+        """The node with a larger capacity where it has none left; None where it has."""
+        if counts[SUPPORT] == node.rows.size < self.max_support:
+            return node.enlarged(self.max_support)
+        return None
 
 
 class Nodes(NamedTuple):
@@ -163,17 +181,14 @@ class Nodes(NamedTuple):
     def learn(self, i: int, examples: Examples, rule: UpdateRule, n_features: int) -> None:
         """Node `i` learns from `examples` by `rule`; the arrays it had are not written into.
 
-        The triangle of the inverse is large and changes seldom, so it is copied only when the
-        rule reports that it must be written, and every other array at once.
+        The inverse is large and changes seldom, so it is copied only when the rule reports that
+        it must be written, and every other array at once.
         """
         node, counts = self.node(i).copied(), self.counts[i]
         used = rule.update(self.store, n_features, examples, node, counts, False)
         while used < examples.rows.size:
-            full = counts[SUPPORT] == node.rows.size < rule.max_support
-            if full:
-                node = node.enlarged(rule.max_support)
-            else:
-                node = node._replace(inverse=node.inverse.copy())
+            larger = rule.enlarged(self.store, n_features, node, counts)
+            node = larger or node._replace(inverse=node.inverse.copy())
             rest = examples.after(used)
             used += rule.update(self.store, n_features, rest, node, counts, True)
         for name, part in zip(Node._fields, node, strict=True):
@@ -211,7 +226,14 @@ class Nodes(NamedTuple):
         if any(len(getattr(self, name)) != n_nodes for name in Node._fields):
             raise DataError("the support must have parts for each label")
         for i in range(n_nodes):
-            if not _fits(self.node(i), self.counts[i], self.n_rows, inverse=inverse):
+            node, counts = self.node(i), self.counts[i]
+            if not _is_typed(node):
+                fits = False
+            elif inverse and node.is_primal:
+                fits = _fits_primal(node, counts, n_features)
+            else:
+                fits = _fits(node, counts, self.n_rows, inverse=inverse)
+            if not fits:
                 raise DataError(f"the support of label {i} is inconsistent")
 
 
@@ -226,14 +248,23 @@ def _padded(array: NDArray[_Number], size: int) -> NDArray[_Number]:
     return longer
 
 
-def _fits(node: Node, counts: NDArray[np.int64], n_rows: int, *, inverse: bool) -> bool:
-    """Whether kernels can work on the node as it is."""
+def _require(n_floats: int, what: str) -> None:
+    """Refuse an inverse of `n_floats` that memory cannot hold."""
+    if 8 * n_floats > _MEMORY_CHECK_BYTES:
+        require_memory(8 * n_floats, what, "set max_support, or store='margin', or fit at once")
+
+
+def _is_typed(node: Node) -> bool:
+    """Whether all parts are arrays of the types that kernels take."""
     kinds = (np.int64, np.float64, np.float64, np.float64, np.float64)
-    if any(
-        not isinstance(part, np.ndarray) or part.dtype != kind
+    return all(
+        isinstance(part, np.ndarray) and part.dtype == kind
         for part, kind in zip(node, kinds, strict=True)
-    ):
-        return False
+    )
+
+
+def _fits(node: Node, counts: NDArray[np.int64], n_rows: int, *, inverse: bool) -> bool:
+    """Whether kernels can work on the support as it is."""
     size, n = node.rows.size, counts[SUPPORT]
     terms, triangle = (TERMS, size * (size + 1) // 2) if inverse else (0, 0)
     return bool(
@@ -246,8 +277,28 @@ def _fits(node: Node, counts: NDArray[np.int64], n_rows: int, *, inverse: bool) 
         and node.factors.shape == (terms,)
         and np.all((node.rows[:n] >= 0) & (node.rows[:n] < n_rows))
         and np.unique(node.rows[:n]).size == n
-        and 0 <= counts[POSITIVE] <= counts[SEEN]
+        and _is_plausible(node, counts)
+    )
+
+
+def _fits_primal(node: Node, counts: NDArray[np.int64], n_features: int) -> bool:
+    """Whether kernels can work on the primal form as it is."""
+    return bool(
+        counts[SUPPORT] > 0
+        and counts[PENDING] == 0
+        and node.alpha.shape == (n_features,)
+        and node.inverse.shape == (n_features**2,)
+        and node.pending.shape == (TERMS, 0)
+        and node.factors.shape == (TERMS,)
+        and _is_plausible(node, counts)
+    )
+
+
+def _is_plausible(node: Node, counts: NDArray[np.int64]) -> bool:
+    """Whether the counts agree with each other, and all numbers are those of learning."""
+    return bool(
+        0 <= counts[POSITIVE] <= counts[SEEN]
         and 0 <= counts[SELECTED] <= counts[SEEN]
-        and n <= counts[SEEN]
+        and counts[SUPPORT] <= counts[SEEN]
         and all(moderate(part) for part in node[1:])
     )

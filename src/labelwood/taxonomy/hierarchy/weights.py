@@ -36,6 +36,9 @@ def weights_of_support(
 ) -> Iterator[NodeWeights]:
     """The weights of the trained nodes, summed over their support in its order."""
     for node in np.flatnonzero(trained).tolist():
+        if nodes.node(node).is_primal:
+            yield NodeWeights.of(node, nodes.alpha[node])
+            continue
         dense = np.zeros(n_features)
         n = nodes.counts[node, SUPPORT]
         add_all(nodes.store, nodes.rows[node], nodes.alpha[node], n, dense)

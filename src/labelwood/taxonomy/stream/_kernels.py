@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from labelwood.core.kernel import kernel
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import DoubleArray, IndexArray, PointerArray
+from labelwood.taxonomy.hierarchy import add_example
 
 
 class State(NamedTuple):
@@ -67,7 +68,7 @@ def predict_then_learn(
                 state.n_positive[node] += is_true[node]
                 residual = sign - margin
                 if full:
-                    _learn_full(
+                    add_example(
                         state.inverses[node], indices, values, residual, decay, weights, solved
                     )
                 else:
@@ -76,43 +77,6 @@ def predict_then_learn(
                     )
         for at in range(Y_indptr[row], Y_indptr[row + 1]):
             is_true[Y_indices[at]] = False
-
-
-@kernel
-def _learn_full(
-    inverse: DoubleArray,
-    indices: IndexArray,
-    values: "np.ndarray[tuple[int], np.dtype[np.float32]]",
-    residual: float,
-    decay: float,
-    weights: DoubleArray,
-    solved: DoubleArray,
-) -> None:
-    """Sherman–Morrison: with z = A⁻¹x, A⁻¹ loses zzᵀ/(λ + xᵀz) and w gains z (v − wᵀx)/(λ + xᵀz).
-
-    The rest is divided by λ, so that examples of long ago count λ^age.
-    """
-    d = solved.size
-    solved[:] = 0
-    for j in range(indices.size):
-        # A⁻¹ is symmetric, so its rows, which are contiguous, are read in place of columns.
-        value, one = values[j], inverse[indices[j]]
-        for i in range(d):
-            solved[i] += value * one[i]
-    r = decay
-    for j in range(indices.size):
-        r += values[j] * solved[indices[j]]
-    step = residual / r
-    for i in range(d):
-        weights[i] += step * solved[i]
-        factor = solved[i] / r
-        if factor != 0 or decay != 1:  # without decay nothing else of row i changes
-            # Both halves are written from one value: rounding that differs between them would
-            # grow by 1/λ with every example.
-            for j in range(i + 1):
-                value64 = (inverse[i, j] - factor * solved[j]) / decay
-                inverse[i, j] = value64
-                inverse[j, i] = value64
 
 
 @kernel
