@@ -76,6 +76,24 @@ def test_auto_needs_labels_and_texts_that_can_be_read_twice():
         TextVectorizer(features="auto").fit(texts, Y[:-1])
 
 
+def test_a_column_of_a_table_is_as_good_as_a_list():
+    pandas = pytest.importorskip("pandas")
+    texts, labels = spaced(np.random.default_rng(0), 250)
+    column = pandas.Series(texts, index=range(7, 257))
+
+    assert fitted(column, labels).trials_ == fitted(texts, labels).trials_
+
+
+@pytest.mark.parametrize(
+    ("options", "odd"), [({}, None), ({}, 3), ({"fields": {"a": 1}}, {"a": None})]
+)
+def test_what_is_no_text_is_refused_by_its_number(options, odd):
+    texts, labels = spaced(np.random.default_rng(0), 20)
+    texts = [{"a": text} for text in texts] if options else texts
+    with pytest.raises(DataError, match="Text 4 must be a str"):
+        fitted([*texts[:4], odd, *texts[5:]], labels, **options)
+
+
 def test_the_learner_of_the_trial_is_an_l2_svm():
     rng = np.random.default_rng(0)
     dense = rng.normal(size=(60, 5)).astype(np.float32)

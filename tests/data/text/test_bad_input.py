@@ -66,3 +66,38 @@ def test_a_failed_fit_leaves_the_vectorizer_as_it_was():
 
     assert vectorizer.vocabulary_ == ["owl"]
     assert vectorizer.transform(["owl"]).nnz == 1
+
+
+def test_a_count_of_texts_may_be_a_number_of_numpy():
+    texts = ["the owl", "the cat", "the fish"]
+
+    assert TextVectorizer(min_df=np.int64(2)).fit(texts).vocabulary_ == ["the"]
+    with pytest.raises(DataError, match=r"min_df=5 is more than the 3 texts"):
+        TextVectorizer(min_df=np.int32(5)).fit(texts)
+
+
+def test_targets_that_are_not_needed_may_be_numbers():
+    vectorizer = TextVectorizer(min_df=1).fit(["owl", "cat"], [0.5, 1.25])
+
+    assert vectorizer.vocabulary_ == ["cat", "owl"]
+
+
+@pytest.mark.parametrize(
+    ("params", "texts"),
+    [
+        ({"features": "words+chars", "char_weight": 1e300}, ["owl", "cat"]),
+        ({"fields": {"a": 1e39, "b": 1e38}}, [{"a": "owl", "b": "cat"}]),
+        ({"fields": {"a": 1e-60, "b": np.float32(1e-30)}}, [{"a": "owl", "b": "cat"}]),
+    ],
+)
+def test_weights_of_any_size_give_rows_of_length_one(params, texts):
+    X = TextVectorizer(min_df=1, **params).fit_transform(texts)
+
+    np.testing.assert_allclose(np.square(X.toarray()).sum(axis=1), 1, rtol=1e-6)
+
+
+@pytest.mark.parametrize("columns", [[-1], [2]])
+def test_columns_that_do_not_exist_have_no_description(columns):
+    vectorizer = TextVectorizer(min_df=1).fit(["owl cat"])
+    with pytest.raises(DataError, match=r"columns must be numbers in 0…1"):
+        vectorizer.describe_features(columns)

@@ -42,6 +42,13 @@ def test_fit_transform_is_fit_and_transform(features):
     assert X.has_canonical_format
 
 
+def test_counts_of_any_size_are_kept():
+    texts = ["aa", "aa " * 300 + "bb", "aa " * 70_000 + "bb bb"]
+    X = TextVectorizer(min_df=1, sublinear_tf=False, use_idf=False).fit_transform(texts).toarray()
+
+    np.testing.assert_allclose(X[:, 0] / np.maximum(X[:, 1], 1e-9) * [1e-9, 1, 1], [1, 300, 35_000])
+
+
 def test_one_text_at_a_time_gives_the_same_rows():
     vectorizer = TextVectorizer(features="words+pairs+chars")
     X = vectorizer.fit_transform(TEXTS)

@@ -179,6 +179,7 @@ def test_min_df_above_the_number_of_texts_is_refused_with_a_remedy():
         {"min_chars": 0},
         {"max_chars": 21},
         {"min_length": 0},
+        {"min_length": 2**62},
         {"numbers": "drop"},
         {"accents": True},
         {"use_idf": 1},

@@ -5,7 +5,7 @@ here, and not in `labelwood.linear`, because data come before learners: what it 
 only which of two feature sets ranks labels better, not how well they can be ranked.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,11 +58,13 @@ def choose_features(
     """
     if Y is None:
         raise ParameterError("features='auto' needs the labels: fit(texts, y).")
-    if not isinstance(texts, Sequence | np.ndarray):
+    if not isinstance(texts, Collection):
         raise DataError("features='auto' reads the texts twice; put them in a list.")
     if len(texts) != Y.shape[0]:
         raise DataError(f"There are {len(texts)} texts and {Y.shape[0]} rows of labels.")
     rng = np.random.Generator(np.random.PCG64(seed_sequence(random_state)))
+    # A column of a table is indexed by its labels, a list by numbers.
+    texts = texts if isinstance(texts, Sequence | np.ndarray) else list(texts)
     sample = _sample(texts, Y, rng)
     signs = _signs(Y[sample])
     if sample.size < _FEWEST_TEXTS or signs.shape[1] < 2:
@@ -120,7 +122,10 @@ def _sample(texts: Any, Y: CSR, rng: np.random.Generator) -> PointerArray:
 
 
 def _length(text: Any) -> int:
-    return sum(map(len, text.values())) if isinstance(text, dict) else len(text)
+    """Characters of a text or of all its fields; what is no text is refused when it is read."""
+    if isinstance(text, Mapping):
+        return sum(map(_length, text.values()))
+    return len(text) if isinstance(text, str | bytes) else 0
 
 
 def _signs(Y: CSR) -> FloatArray:

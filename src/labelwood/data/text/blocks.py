@@ -1,6 +1,7 @@
 """Feature sets as blocks of columns, and what their columns are called."""
 
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,7 +71,7 @@ def field_weights(fields: Mapping[str, float] | None) -> dict[str, float]:
         return {}
     weights = {}
     for name, weight in fields.items():
-        number = isinstance(weight, (int, float)) and not isinstance(weight, bool)
+        number = isinstance(weight, Real) and not isinstance(weight, bool)
         if not isinstance(name, str) or not number or not 0 < weight < np.inf:
             raise ParameterError(
                 "The 'fields' parameter of TextVectorizer must be a dict of field names and "
@@ -83,8 +84,9 @@ def field_weights(fields: Mapping[str, float] | None) -> dict[str, float]:
 
 
 def weights_array(fields: Mapping[str, float]) -> FloatArray:
-    """The weights of the fields, in order."""
-    return np.array(list(fields.values()), np.float32)
+    """The weights of the fields, in order; only their ratios matter, and the largest is 1."""
+    weights = np.array(list(fields.values()), np.float64)
+    return (weights / weights.max()).astype(np.float32)
 
 
 def describe(term: str, block: Block) -> str:

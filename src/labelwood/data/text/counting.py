@@ -5,6 +5,7 @@ the order of the texts, into a table of candidates, so that the result is the sa
 number of threads.
 """
 
+import mmap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -12,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from labelwood.core.parallel import parallel_stream
-from labelwood.core.types import IndexArray, PointerArray
+from labelwood.core.types import AnyArray, IndexArray, PointerArray
 from labelwood.data.text._count_kernels import Counts, Rule, count_block, empty_index
 from labelwood.data.text._load import PADDING
 from labelwood.data.text._sort_kernels import gather_terms, leading_bytes, sort_ties
@@ -22,11 +23,14 @@ from labelwood.data.text.unicode_tables import unicode_tables
 
 
 class RowCounts(NamedTuple):
-    """Counts of some rows by candidate: those of row i are at `ptr[i]` to `ptr[i + 1]`."""
+    """Counts of some rows by candidate: those of row i are at `ptr[i]` to `ptr[i + 1]`.
+
+    The counts are of the smallest unsigned type that holds them, mostly one byte.
+    """
 
     ptr: PointerArray
     ids: IndexArray
-    counts: IndexArray
+    counts: AnyArray
 
 
 @dataclass
@@ -68,7 +72,7 @@ class Candidates:
                 counts.df,
             )
         )
-        self.rows.append(RowCounts(counts.ptr, numbers[counts.ids], counts.counts))
+        self.rows.append(stored_rows(counts.ptr, numbers[counts.ids], counts.counts))
         if self.n > self.limit:
             self._forget_rarest()
 
@@ -110,7 +114,27 @@ def without(rows: RowCounts, numbers: IndexArray) -> RowCounts:
     new = numbers[rows.ids]
     kept = new != 0
     sums = np.concatenate([[0], np.cumsum(kept)])
-    return RowCounts(sums[rows.ptr], new[kept] - np.uint32(1), rows.counts[kept])
+    return stored_rows(sums[rows.ptr], new[kept] - np.uint32(1), rows.counts[kept])
+
+
+def stored_rows(ptr: PointerArray, ids: IndexArray, counts: AnyArray) -> RowCounts:
+    """Rows to be kept until all texts are counted, in little memory that can be given back."""
+    smallest = np.min_scalar_type(int(counts.max(initial=0)))
+    return RowCounts(ptr, _apart_from_heap(ids), _apart_from_heap(counts.astype(smallest)))
+
+
+def _apart_from_heap(array: AnyArray) -> AnyArray:
+    """A copy in pages of its own.
+
+    An allocator keeps freed pieces of this size for itself, so that the counts would still take
+    memory while the matrix, which is as large, is made of them.
+    """
+    if array.size == 0 or not hasattr(mmap, "MAP_ANONYMOUS"):
+        return array
+    pages = mmap.mmap(-1, array.nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    copy = np.frombuffer(pages, array.dtype)
+    copy[:] = array
+    return copy
 
 
 def count_texts(

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterable, Sequence
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,7 +72,7 @@ def fit_blocks(
 
 
 def _nothing_left(n: int, owner: Any) -> DataError:
-    if n and isinstance(owner.min_df, int) and owner.min_df > n:
+    if n and isinstance(owner.min_df, Integral) and int(owner.min_df) > n:
         return DataError(
             f"min_df={owner.min_df} is more than the {n} texts; lower min_df, or give a share "
             "of the texts such as 0.01."

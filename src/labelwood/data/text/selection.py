@@ -1,5 +1,7 @@
 """Which candidates become features."""
 
+from numbers import Integral
+
 import numpy as np
 
 from labelwood.core.sparse import csr_arrays, make_csr
@@ -10,7 +12,7 @@ from labelwood.data.text.counting import Candidates, RowCounts
 
 def within_frequencies(df: PointerArray, n: int, min_df: float, max_df: float) -> PointerArray:
     """Candidates in at least `min_df` documents (a share when below 1) and `max_df · n` at most."""
-    least = min_df if isinstance(min_df, int) else min_df * n
+    least = min_df if isinstance(min_df, Integral) else min_df * n
     return np.flatnonzero((df >= least) & (df <= max_df * n))
 
 

@@ -139,7 +139,7 @@ class TextVectorizer(TransformerMixin, FittedEstimator, auto_wrap_output_keys=No
         "ngrams": Integer(low=2, high=5),
         "min_chars": Integer(low=1, high=20),
         "max_chars": Integer(low=1, high=20),
-        "min_length": Integer(low=1),
+        "min_length": Integer(low=1, high=10_000),
         "symbols": Boolean(),
         "numbers": OneOf("keep", "fold"),
         "accents": OneOf("keep", "fold"),
@@ -227,8 +227,10 @@ class TextVectorizer(TransformerMixin, FittedEstimator, auto_wrap_output_keys=No
             raise ParameterError(
                 f"min_chars={self.min_chars} is above max_chars={self.max_chars}; swap them."
             )
-        Y = None if y is None else encode_labels(y).Y
         features = self.features
+        # Targets that are not needed may be of any kind, as in a pipeline of regression.
+        needed = features == "auto" or self.selection == "chi2"
+        Y = encode_labels(y).Y if needed and y is not None else None
         trials: list[dict[str, Any]] = []
         if features == "auto":
             features, trials = choose_features(self._trial_matrix, texts, Y, self.random_state)
@@ -282,7 +284,10 @@ class TextVectorizer(TransformerMixin, FittedEstimator, auto_wrap_output_keys=No
         A dash stands where the word goes on.
         """
         check_is_fitted(self, "idf_")
-        chosen = np.arange(self.idf_.size) if columns is None else np.asarray(columns, np.int64)
+        n = self.idf_.size
+        chosen = np.arange(n) if columns is None else np.asarray(columns, np.int64)
+        if chosen.size and (chosen.min() < 0 or chosen.max() >= n):
+            raise DataError(f"columns must be numbers in 0…{n - 1}.")
         blocks = self._blocks()
         which = np.searchsorted(self.block_ptr_, chosen, side="right") - 1
         terms = self._terms().strings(chosen.tolist())

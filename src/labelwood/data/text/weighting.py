@@ -44,7 +44,8 @@ def weigh_counts(
     def fill(part: int) -> None:
         counts = rows[part]
         out = ptr[starts[part] : starts[part + 1]]
-        weigh_rows(*counts, kept, idf, sublinear, 0, out, columns, data)
+        times = counts.counts.astype(np.uint32)
+        weigh_rows(counts.ptr, counts.ids, times, kept, idf, sublinear, 0, out, columns, data)
         rows[part] = RowCounts(counts.ptr, columns[:0], columns[:0])
 
     parallel(fill, range(len(rows)), n_jobs=n_jobs)
@@ -66,9 +67,11 @@ def join_blocks(
     joined, width = blocks[0], widths[0]
     if len(blocks) == 1:
         return joined
-    factor = weights[0]
+    # Rows are scaled at the end, so that only ratios matter: none is beyond single precision.
+    largest = max(weights)
+    factor = weights[0] / largest
     for block, own_width, weight in zip(blocks[1:], widths[1:], weights[1:], strict=True):
-        joined = CSRArrays(*join_rows(*joined, factor, *block, weight, width))
+        joined = CSRArrays(*join_rows(*joined, factor, *block, weight / largest, width))
         width += own_width
         factor = 1.0
     scale_rows(joined.indptr, joined.data)
