@@ -270,7 +270,7 @@ WRONG = {
     ),
     "a missing text": (
         lambda t: new_tagger().fit(pd.Series([*TEXTS[:-1], np.nan]), LABELS),
-        r"Text 39 must be a str\. Got float",
+        r"Text 39 must be a str\. Got float; fill missing texts with '', or drop them",
     ),
     "nested indicator": (
         lambda t: new_tagger().fit(TEXTS, DUMMIES.to_numpy().tolist()),
@@ -341,6 +341,27 @@ WRONG = {
     "weights of a label that is not there": (
         lambda t: Tagger(OneVsRestSVM(class_weight={"emu": 2.0})).fit(TEXTS, LABELS),
         "class_weight names 'emu', which is no label of the data",
+    ),
+    "a class in place of a learner": (
+        lambda t: Tagger(OneVsRestSVM).fit(TEXTS, LABELS),
+        r"must be an instance\. Got the class OneVsRestSVM; give OneVsRestSVM\(\)",
+    ),
+    "a learner that is none": (
+        lambda t: Tagger(OneVsRestSVM(), "tfidf").fit(TEXTS, LABELS),
+        "'vectorizer' parameter of Tagger must have a method fit. Got 'tfidf'",
+    ),
+    "the same column twice": (
+        lambda t: Tagger.from_frame(pd.DataFrame({"a": TEXTS}), text="a", labels="a"),
+        "Column 'a' is given both as text and as labels",
+    ),
+    "no samples": (lambda t: new_tagger().fit([], []), "has no samples to learn from"),
+    "texts for a learner": (
+        lambda t: OneVsRestSVM().fit(TEXTS, LABELS),
+        "could not convert string.*give texts to a Tagger, or through a TextVectorizer",
+    ),
+    "probabilities of a model that has none": (
+        lambda t: new_tagger(threshold=None).fit(TEXTS, LABELS).predict_topk(TEXTS, proba=True),
+        "This Tagger gives no probabilities: fit it with threshold='auto'",
     ),
     "psp without propensities": (
         lambda t: scorers.psp(1)(t.estimator_, t.features(TEXTS), DUMMIES.to_numpy()),

@@ -73,6 +73,9 @@ def test_a_file_is_read_as_it_is_with_a_remark_of_what_was_guessed(
     [
         ("title,body,tags\nA,B,x\n", {}, ("A\nB", ["x"])),
         ("Summary,Description,Category\nA,B,x\n", {}, ("A\nB", ["x"])),
+        ("Datum;Betreff;Nachricht;Schlagwörter\n3.4.;A;B;x\n", {}, ("A\nB", ["x"])),
+        ("Titre;Texte;Étiquettes\nA;B;x\n", {}, ("A\nB", ["x"])),
+        ("Título;Descripción;Categorías\nA;B;x\n", {}, ("A\nB", ["x"])),
         ("comment_text,toxic,insult\nB,1,0\n", {}, ("B", ["toxic"])),
         ("text,rating,cat,owl\nB,5,1,1\n", {}, ("B", ["cat", "owl"])),
         ("text,cat,rating,owl\nB,1,5,1\n", {"label_column": "cat,owl"}, ("B", ["cat", "owl"])),
@@ -138,6 +141,51 @@ def test_a_file_in_doubt_is_one_line_with_the_remedy(file, name, content, messag
 def test_a_wrong_option_names_what_is_possible(file, options, message):
     with pytest.raises(ParameterError, match=message):
         load_dataset(file("a.csv", "text,labels\na,x\n"), **options)
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        ("a;b;tags\nx;y;z\n", {"delimiter": ",", "text_column": "a"}, "found the columns 'a;b;tags', "
+         "but no 'a'; is ';' the delimiter, which was given as ','"),
+        ("text;tags\nCafé;z\n", {"encoding": "utf-8"}, "byte 0xe9 is not UTF-8; give another "
+         "encoding, or none, and it is inferred"),
+        ("text;tags\na;z\n", {"label_column": "text"}, "the column 'text' is taken for the text "
+         "already; name another one by label_column"),
+    ],
+)  # fmt: skip
+def test_an_option_that_does_not_fit_the_file_is_one_line(file, content, options, message):
+    with pytest.raises(DataError, match=message):
+        load_dataset(file("a.csv", content, "cp1252"), **options)
+
+
+@pytest.mark.parametrize(
+    ("path", "options", "message"),
+    [
+        ({"text": ["a"]}, {}, "'path' parameter of load_dataset must be a path, .* Got dict"),
+        (7, {}, "'path' parameter of load_dataset must be a path, .* Got int"),
+        (
+            "a.csv",
+            {"text_column": 1},
+            "'text_column' parameter of load_dataset must be a name.*Got 1",
+        ),
+        (
+            "a.csv",
+            {"id_column": ["a"]},
+            "'id_column' parameter of load_dataset must be a name.*\\['a'",
+        ),
+    ],
+)
+def test_what_is_no_path_and_no_name_is_refused(path, options, message):
+    with pytest.raises(ParameterError, match=message):
+        load_dataset(path, **options)
+
+
+def test_a_separator_that_no_cell_holds_is_remarked(file):
+    path = file("a.csv", "text;tags\na;x, y\nb;x\nc;y, x\nd;y\n")
+    data = load_dataset(path, label_separator=";")
+    assert "no cell of labels holds ';', but 2 of 4 hold ','" in data.description
+    assert "no cell" not in load_dataset(path, label_separator=",").description
 
 
 def test_several_files_and_patterns_are_one_data_set(file, tmp_path):

@@ -52,7 +52,7 @@ def test_probabilities_are_passed_on_and_survive_saving(tagger, tmp_path):
     np.testing.assert_array_equal(loaded.scores, top.scores)
     plain = Tagger(OneVsRestSVM(), TextVectorizer(min_df=1), threshold=None).fit(TEXTS, LABELS)
     assert not plain.has_probabilities
-    with pytest.raises(DataError, match="was fitted without calibrate=True"):
+    with pytest.raises(DataError, match="gives no probabilities: fit it with threshold='auto'"):
         plain.predict_topk(TEXTS, 2, proba=True)
 
 

@@ -9,6 +9,7 @@ import sys
 import time
 from types import SimpleNamespace
 
+import pyarrow
 import pytest
 from typer.testing import CliRunner
 
@@ -197,8 +198,43 @@ def test_conversion_keeps_the_data(tmp_path):
         (["train", "{docs}", "-o", "{tmp}/m", "--set", "beam=2"], "add --learner labeltree"),
         (["train", "{docs}", "-o", "{docs}"], "is a file; give a directory"),
         (["eval", "{model}", "{docs}", "-k", "0"], "-k takes whole numbers"),
-        (["eval", "{docs}", "{docs}"], "is not a model"),
-        (["predict", "{tmp}/none", "{docs}"], "is not a model"),
+        (
+            ["eval", "{docs}", "{docs}"],
+            "is a file, and a model is a directory; name that of a saved",
+        ),
+        (["eval", "{docs}", "{model}"], "which comes first: labelwood eval {model} {docs}"),
+        (["predict", "{docs}", "{model}"], "comes first: labelwood predict {model} {docs}"),
+        (["predict", "{tmp}/none", "{docs}"], "there is no such directory; name that of a saved"),
+        (
+            ["predict", "{model}", "{docs}", "-o", "{tmp}/no/a.csv"],
+            "is no directory {tmp}/no; make",
+        ),
+        (["predict", "{model}", "printer"], "echo 'printer' | labelwood predict"),
+        (
+            ["predict", "{model}", "{docs}", "-k", "0"],
+            "'-k': 0 is below 1; see labelwood predict --h",
+        ),
+        (
+            ["predict", "{model}", "{docs}", "--treshold", "1"],
+            "No such option: --treshold (Possible",
+        ),
+        (
+            ["tarin", "{docs}"],
+            "No such command 'tarin'. Did you mean 'train'?; see labelwood --help",
+        ),
+        (
+            ["train", "{docs}", "{tmp}/m"],
+            "Missing option '--output' / '--out' / '-o'; see labelwood",
+        ),
+        (
+            ["train", "{docs}", "-o", "{tmp}/m", "--threshold", "150%"],
+            "'--threshold': '150%' is no",
+        ),
+        (["train", "{empty}", "-o", "{tmp}/m"], "has no samples; it holds no row below its header"),
+        (
+            ["train", "{bare}", "-o", "{tmp}/m", "--label-column", "text"],
+            "the column 'text' is taken for the text already; name another one by --label-column",
+        ),
         (["predict", "{model}", "{docs}", "-o", "{tmp}/a.npz"], "give one of them by --to"),
         (["predict", "{model}", "{docs}", "--long"], "--long is for tables; add --to csv"),
         (
@@ -227,15 +263,54 @@ def test_a_known_error_is_one_line_and_exit_code_2(
 ):
     bare = tmp_path / "bare.csv"
     bare.write_text("text,size\na cat,3\n")
-    places = {"docs": documents, "tmp": tmp_path, "model": model, "bare": bare}
+    empty = tmp_path / "empty.csv"
+    empty.write_text("text,labels\n")
+    places = {"docs": documents, "tmp": tmp_path, "model": model, "bare": bare, "empty": empty}
     filled = [one.format(**places) for one in arguments]
     monkeypatch.setattr(sys, "argv", ["labelwood", *filled])
     with pytest.raises(SystemExit, match="2"):
         main_module.main()
-    error = capsys.readouterr().err.splitlines()[-1]
-    assert error.startswith("labelwood: error: ")
-    assert message in error
+    errors = [one for one in capsys.readouterr().err.splitlines() if "reading" not in one]
+    assert len(errors) == 1
+    assert errors[0].startswith("labelwood: error: ")
+    assert message.format(**places) in errors[0]
     assert not (tmp_path / "m").exists()
+
+
+def test_text_columns_are_joined_whether_in_one_option_or_in_two(tmp_path):
+    (tmp_path / "a.csv").write_text("first,second,tags\na cat,sleeps,cat\n")
+    for given in (["first,second"], ["first", "--text-column", "second"]):
+        run("convert", tmp_path / "a.csv", tmp_path / "b.jsonl", "--text-column", *given)
+        assert labelwood.load_dataset(tmp_path / "b.jsonl").texts == ["a cat\nsleeps"]
+
+
+def test_a_model_reads_the_columns_that_it_learned_from(tmp_path):
+    rows = ["the cat sleeps;nothing;cat", "the dog barks;nothing;dog"] * 10
+    (tmp_path / "a.csv").write_text("Name;Title;Tags\n" + "\n".join(rows) + "\n")
+    (tmp_path / "new.csv").write_text("Title;Name\na dog, which barks;the cat sleeps\n")
+    learned = ("--text-column", "Name", "--learner", "onevsrest", "--quiet")
+    run("train", tmp_path / "a.csv", "-o", tmp_path / "m", *learned)
+    answer = json.loads(run("predict", tmp_path / "m", tmp_path / "new.csv", "-k", "1"))
+    assert answer["labels"][0]["label"] == "cat"
+    tagger = labelwood.load(tmp_path / "m")
+    frame = pyarrow.table({"Name": ["the cat sleeps"], "Title": ["a dog, which barks"]})
+    assert tagger.predict(frame, k=1) == [["cat"]]
+    other = tmp_path / "other.csv"
+    other.write_text("Message\nthe dog barks\n")
+    answer = json.loads(run("predict", tmp_path / "m", other, "-k", "1"))
+    assert answer["labels"][0]["label"] == "dog"
+
+
+def test_decimal_commas_come_with_semicolons(model, documents, tmp_path):
+    out = tmp_path / "tags.csv"
+    run("predict", model, documents, "-k", "2", "-o", out, "--decimal-comma")
+    header, first = out.read_text().splitlines()[:2]
+    assert header == "id;text;labels;probabilities"
+    assert re.fullmatch(r'[^;]+;[^;]+;"\w+; \w+";"-?\d+,\d+; -?\d+,\d+"', first)
+    run("predict", model, documents, "-k", "1", "-o", out, "--decimal-comma", "--long")
+    assert re.fullmatch(r"[^;]+;\w+;-?\d+,\d+", out.read_text().splitlines()[1])
+    with pytest.raises(ParameterError, match="--decimal-comma is for CSV; add --to csv"):
+        run("predict", model, documents, "--decimal-comma")
 
 
 def test_errors_warnings_and_versions_look_right_from_outside(tmp_path):
@@ -493,7 +568,7 @@ def test_an_empty_batch_has_an_empty_answer(model, tmp_path, name):
 
 
 def test_an_error_always_has_a_message(monkeypatch, capsys):
-    def fail():
+    def fail(**_options):
         raise MemoryError
 
     monkeypatch.setattr(main_module, "app", fail)

@@ -175,7 +175,7 @@ def test_a_swapped_name_is_noticed(saved):
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda d: shutil.rmtree(d), "is not a model: it has no model.json"),
+        (lambda d: shutil.rmtree(d), "there is no such directory; name that of a saved model"),
         (lambda d: (d / "model.json").unlink(), "is not a model: it has no model.json"),
         (lambda d: array_file(d).unlink(), r"arrays-[0-9a-f]+\.safetensors is missing"),
         (

@@ -50,7 +50,14 @@ class Answers:
         ids = range(len(dataset)) if dataset.ids is None else dataset.ids
         return cls(ids, dataset.texts, names, scores, what, effects)
 
-    def write(self, output: Path | None, chosen: str, *, long: bool = False) -> None:
+    def write(
+        self,
+        output: Path | None,
+        chosen: str,
+        *,
+        long: bool = False,
+        decimal_comma: bool = False,
+    ) -> None:
         """Write to `output`, or to standard output, in one of `FORMATS`."""
         from labelwood.core.io import writing
 
@@ -58,7 +65,7 @@ class Answers:
             sys.stdout.writelines(self.json_lines())
             return
         with writing("-" if output is None else output) as file:
-            self._write(file, chosen, long)
+            self._write(file, chosen, long, decimal_comma)
 
     def json_lines(self) -> Iterator[str]:
         """One line a sample: its id, its labels and their scores."""
@@ -72,7 +79,7 @@ class Answers:
                 line["rules"] = [asdict(one) for one in self.effects[row]]
             yield json.dumps(line, ensure_ascii=False) + "\n"
 
-    def _write(self, file: IO[bytes], chosen: str, long: bool) -> None:
+    def _write(self, file: IO[bytes], chosen: str, long: bool, decimal_comma: bool) -> None:
         if chosen == "jsonl":
             file.writelines(line.encode() for line in self.json_lines())
         elif chosen == "parquet":
@@ -80,21 +87,27 @@ class Answers:
 
             write_columns(file, self._long_columns() if long else self._columns())
         else:
-            self._write_table(file, long, "\t" if chosen == "tsv" else ",")
+            delimiter = "\t" if chosen == "tsv" else ";" if decimal_comma else ","
+            self._write_table(file, long, delimiter, "," if decimal_comma else ".")
 
-    def _write_table(self, file: IO[bytes], long: bool, delimiter: str) -> None:
+    def _write_table(self, file: IO[bytes], long: bool, delimiter: str, point: str) -> None:
         from labelwood.data.readers.tabular import label_cells, write_table
 
+        def number(score: float) -> str:
+            return f"{score:g}".replace(".", point)
+
         columns = self._long_columns() if long else self._columns()
-        if not long:
+        if long:
+            columns[self.what] = [str(one).replace(".", point) for one in columns[self.what]]
+        else:
             scores = _PLURAL[self.what]
             columns["labels"] = label_cells(columns["labels"])
-            columns[scores] = ["; ".join(f"{one:g}" for one in row) for row in columns[scores]]
+            columns[scores] = ["; ".join(map(number, row)) for row in columns[scores]]
         if delimiter == "\t" and "text" in columns:
             # A tab or a line end would divide the row; the text is there for orientation only.
             columns["text"] = [" ".join(text.split()) for text in columns["text"]]
         cells = (str(cell) for column in columns.values() for cell in column)
-        if delimiter == "," and not all(map(str.isascii, cells)):
+        if delimiter != "\t" and not all(map(str.isascii, cells)):
             file.write(_BYTE_ORDER_MARK)  # without which Excel takes the file for cp1252
         rows = zip(*columns.values(), strict=True)
         write_table(file, list(columns), iter(rows), delimiter)

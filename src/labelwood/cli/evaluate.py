@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labelwood.cli import options
-from labelwood.cli.source import Source, check_labels, check_output, with_source
+from labelwood.cli.source import Source, check_labels, check_order, check_output, with_source
 
 if TYPE_CHECKING:
     from labelwood.data.dataset import Dataset
@@ -43,11 +43,12 @@ def evaluate(
     """Measure a model on labelled data: ten figures in plain words, or --all of them."""
     from labelwood.errors import DataError
 
+    check_order("eval", model, source)
     ranks = _ranks(ks)
     check_output(per_label, *source.files)
     with options.remarks(quiet):
         tagger = options.read_tagger(model, jobs)
-        dataset = source.read()
+        dataset = source.read(known_text_columns=vars(tagger).get("text_columns_"))
         if len(dataset) == 0:
             raise DataError(f"{dataset.description} has no samples to evaluate the model on")
         check_labels(dataset)

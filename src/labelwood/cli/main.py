@@ -5,7 +5,7 @@ import io
 import os
 import sys
 import warnings
-from typing import NoReturn, TextIO
+from typing import Any, NoReturn, TextIO
 
 import typer
 
@@ -81,7 +81,7 @@ def main() -> None:
     remember_interrupts()
     _prepare_streams()
     try:
-        app()
+        sys.exit(app(standalone_mode=False))
     except SystemExit:
         _flush()
         raise
@@ -93,6 +93,8 @@ def main() -> None:
 
 def _report(error: Exception) -> NoReturn:
     """End with one line for an error of the user's, and with a traceback for one of ours."""
+    if hasattr(error, "format_message"):
+        _report_usage(error)
     if isinstance(error, (LabelwoodError, MemoryError)):
         _fail(in_options(str(error)) or _OUT_OF_MEMORY)
     if not isinstance(error, OSError):
@@ -102,6 +104,17 @@ def _report(error: Exception) -> NoReturn:
         _fail(f"standard output cannot be written: {error.strerror}")
     place = f"{os.fsdecode(error.filename)}: " if error.filename else ""
     _fail(f"{place}{error.strerror or str(error) or type(error).__name__}")
+
+
+def _report_usage(error: Any) -> NoReturn:
+    """End with one line for arguments that the parser refuses."""
+    message = error.format_message()
+    if "\n" in message:  # the help, which it shows where arguments are missing altogether
+        error.show()
+        sys.exit(error.exit_code)
+    context = getattr(error, "ctx", None)
+    command = "labelwood" if context is None else context.command_path
+    _fail(f"{message.rstrip('.')}; see {command} --help")
 
 
 def _prepare_streams() -> None:

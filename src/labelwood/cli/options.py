@@ -3,7 +3,7 @@
 import json
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -40,6 +40,17 @@ def share(text: str | float) -> float:
     return value
 
 
+def at_least(low: int) -> Callable[[int | None], int | None]:
+    """A callback of an option, which refuses smaller numbers and names what was given."""
+
+    def check(value: int | None) -> int | None:
+        if value is not None and value < low:
+            raise typer.BadParameter(f"{value} is below {low}")
+        return value
+
+    return check
+
+
 def _jobs(value: int) -> int:
     if value == 0:
         raise typer.BadParameter("0 threads can do nothing; -1 takes all cores")
@@ -60,7 +71,9 @@ MemoryLimit = Annotated[
     float | None,
     typer.Option(metavar="GB", help="Data included, for what auto may take."),
 ]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of everything random.")]
+Seed = Annotated[
+    int, typer.Option("--seed", callback=at_least(0), help="Seed of everything random.")
+]
 
 
 def read_tagger(path: Path, jobs: int) -> Any:

@@ -7,7 +7,7 @@ import typer
 
 from labelwood.cli import options
 from labelwood.cli.answers import Answers, answer_format
-from labelwood.cli.source import Source, check_output, with_source
+from labelwood.cli.source import Source, check_order, check_output, with_source
 from labelwood.errors import ModelError, ParameterError
 
 if TYPE_CHECKING:
@@ -24,7 +24,11 @@ def predict(
     source: Source,
     k: Annotated[
         int | None,
-        typer.Option("-k", min=1, help="The best K labels of each sample; by default the likely."),
+        typer.Option(
+            "-k",
+            callback=options.at_least(1),
+            help="The best K labels of each sample; by default the likely.",
+        ),
     ] = None,
     threshold: Annotated[
         float | None,
@@ -54,6 +58,14 @@ def predict(
         bool,
         typer.Option("--long", help="In tables a row for each label, and not for each sample."),
     ] = False,
+    decimal_comma: Annotated[
+        bool,
+        typer.Option(
+            "--decimal-comma",
+            help="In CSV 0,83 for 0.83 and ';' between fields, as spreadsheets set to German or "
+            "French expect.",
+        ),
+    ] = False,
     proba: Annotated[
         bool | None,
         typer.Option(
@@ -70,14 +82,18 @@ def predict(
 
     Plain text is tagged line by line; CSV, JSONL and all other formats sample by sample.
     """
+    check_order("predict", model, source)
     _check_texts(source, model)
     check_output(output, *source.files)
     chosen = answer_format(output, output_format, long=long)
+    if decimal_comma and chosen != "csv":
+        raise ParameterError("--decimal-comma is for CSV; add --to csv, or -o FILE.csv")
     with options.remarks(quiet):
         tagger = options.read_tagger(model, jobs)
         if (proba or threshold is not None) and not tagger.has_probabilities:
             raise ModelError(f"{model} gives no probabilities; train it without --threshold none")
-        dataset = source.read(ignore_labels=True)
+        columns = vars(tagger).get("text_columns_")  # models of format 1 have none
+        dataset = source.read(ignore_labels=True, known_text_columns=columns)
         what = "probability" if tagger.has_probabilities and proba is not False else "score"
         answers = Answers((), None if dataset.texts is None else (), (), (), what)
         if len(dataset):  # an empty batch has an empty answer
@@ -85,7 +101,7 @@ def predict(
             top, what = _labels(tagger, dataset, asked, proba)
             effects = tagger.rule_effects(dataset, **asked) if len(tagger.rules) else None
             answers = Answers.from_topk(dataset, top, what, effects)
-    answers.write(output, chosen, long=long)
+    answers.write(output, chosen, long=long, decimal_comma=decimal_comma)
 
 
 class _Asked(TypedDict):
@@ -123,7 +139,8 @@ def _labels(
 def _check_texts(source: Source, model: Path) -> None:
     """A text in the place of a file is a mistake that is easily made."""
     for one in source.data:
-        if " " in one.strip() and not Path(one).exists():
+        is_text = " " in one.strip() or one.isalpha()
+        if is_text and not Path(one).exists():
             raise ParameterError(
                 f"{one!r} is no file; to tag a text: echo {one!r} | labelwood predict {model} -"
             )

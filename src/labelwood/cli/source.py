@@ -52,10 +52,10 @@ class Source:
         ),
     ] = "error"
     text_column: Annotated[
-        str | None, typer.Option(help="Column of the text; several are joined: title,text.")
+        list[str] | None, typer.Option(help="Column of the text; several are joined: title,text.")
     ] = None
     label_column: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(help="Column of the labels; several of 0 and 1: toxic,insult or first..last."),
     ] = None
     id_column: Annotated[str | None, typer.Option(help="Column of the ids.")] = None
@@ -87,13 +87,21 @@ class Source:
         str | None, typer.Option(help="ARFF: 'error' or 'zero' for a missing value.")
     ] = None
 
-    def read(self, *, ignore_labels: bool = False) -> "Dataset":
-        """Load the data set, without its labels where only the samples are wanted."""
+    def read(
+        self, *, ignore_labels: bool = False, known_text_columns: list[str] | None = None
+    ) -> "Dataset":
+        """Load the data set, without its labels where only the samples are wanted.
+
+        `known_text_columns` are those that a model learned from.
+        """
         from labelwood.data.load import load_dataset
         from labelwood.data.taxonomy import Taxonomy
         from labelwood.data.taxonomy.codes import is_in_names, taxonomy_of_names
 
         given = {key: value for key, value in asdict(self).items() if value is not None}
+        for name in ("text_column", "label_column"):  # one may be a list as title,text
+            if len(given.get(name, ())) == 1:
+                given[name] = given[name][0]
         first, parents = given.pop("parent_first"), given.pop("multiple_parents")
         in_names = self.taxonomy is not None and is_in_names(self.taxonomy)
         if in_names:
@@ -104,7 +112,12 @@ class Source:
                 columns="parent child" if first else "child parent",
                 **{"parents" if parents in ("any", "all") else "multiple_parents": parents},
             )
-        dataset = load_dataset(given.pop("data"), ignore_labels=ignore_labels or None, **given)
+        dataset = load_dataset(
+            given.pop("data"),
+            ignore_labels=ignore_labels or None,
+            known_text_columns=known_text_columns,
+            **given,
+        )
         if not in_names:
             return dataset
         names = dataset.label_names or [str(label) for label in range(dataset.n_labels)]
@@ -124,6 +137,10 @@ def check_labels(dataset: "Dataset") -> None:
     """Refuse data without any label, where labels are what the command is about."""
     from labelwood.errors import DataError
 
+    if len(dataset) == 0:
+        raise DataError(
+            f"{dataset.description} has no samples; it holds no row below its header, or is empty"
+        )
     if dataset.Y.nnz == 0:
         raise DataError(
             f"{dataset.description} has no labels; if they are there, name their column by "
@@ -143,8 +160,21 @@ def check_output(output: Path | str | None, *inputs: Path) -> None:
             raise ParameterError(f"{output} is the file that is read; write to another one")
     if path.is_dir():
         raise ParameterError(f"{output} is a directory; name a file")
+    if not path.parent.exists():
+        raise ParameterError(f"there is no directory {path.parent}; make it first")
     if (path.resolve().parent / "model.json").exists():
         raise ParameterError(f"{path.parent} is a model; write to another directory")
+
+
+def check_order(command: str, model: Path, source: Source) -> None:
+    """Refuse data in the place of the model and the model in the place of data."""
+    from labelwood.errors import ParameterError
+
+    for one in source.data:
+        if model.is_file() and Path(one, "model.json").exists():
+            raise ParameterError(
+                f"{one} is the model, which comes first: labelwood {command} {one} {model}"
+            )
 
 
 _RENAMED = {"n_jobs": "--jobs", "random_state": "--seed", "overwrite": "--force"}

@@ -196,7 +196,11 @@ def _threshold(text: str) -> str | float | None:
     """The parameter `threshold` of a Tagger."""
     if text == "auto":
         return text
-    return None if text == "none" else options.share(text)
+    try:
+        return None if text == "none" else options.share(text)
+    except typer.BadParameter as error:
+        error.param_hint = "'--threshold'"
+        raise
 
 
 def _train(

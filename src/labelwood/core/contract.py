@@ -179,7 +179,9 @@ def check_features(
             ensure_all_finite=False,
         )
     except ValueError as error:
-        raise DataError(str(error)) from None
+        texts = "; X must hold numbers: give texts to a Tagger, or through a TextVectorizer"
+        remedy = texts if "could not convert string" in str(error) else ""
+        raise DataError(f"{error}{remedy}") from None
     matrix = as_csr(checked, allow_nan=allow_nan)
     if not reset:
         _check_width(owner, matrix)

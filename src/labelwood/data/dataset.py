@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from labelwood.core.frames import is_missing
 from labelwood.core.labels import (
     indicator,
     is_label_lists,
@@ -46,6 +47,8 @@ class Dataset:
         The forest that the labels stand in; `label_taxonomy` is that of the columns of `Y`.
     description : str
         Where the data come from.
+    text_columns : sequence of str, or None
+        The columns of a table that the texts were read from, and joined.
     """
 
     X: CSR | None
@@ -56,6 +59,7 @@ class Dataset:
     texts: Sequence[str] | None = None
     taxonomy: "Taxonomy | None" = None
     description: str = ""
+    text_columns: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         if self.X is None and self.texts is None:
@@ -190,7 +194,8 @@ def check_texts(texts: object) -> list[str]:
     checked = [one.item() if isinstance(one, np.str_) else one for one in texts]
     for i, text in enumerate(checked):
         if not isinstance(text, str):
-            raise DataError(f"Text {i} must be a str. Got {type(text).__name__}.")
+            remedy = "; fill missing texts with '', or drop them" if is_missing(text) else ""
+            raise DataError(f"Text {i} must be a str. Got {type(text).__name__}{remedy}.")
     return checked
 
 

@@ -53,20 +53,24 @@ def frame_dataset(
             f"A table of pandas, polars or Arrow is expected. Got {type(frame).__name__}; "
             "lists and columns go to Tagger().fit(texts, labels)."
         )
-    texts = frame_texts(frame, [text] if isinstance(text, str) else list(text))
+    columns = [text] if isinstance(text, str) else list(text)
+    both = {*columns} & {*([labels] if isinstance(labels, str) else labels or ())}
+    if both:
+        raise DataError(f"Column {shown(min(both))} is given both as text and as labels.")
+    texts = frame_texts(frame, columns)
     named = None if ids is None else [str(one) for one in frame_column(frame, ids)]
     if labels is None:
         Y: Any = sp.csr_array((len(texts), 0), dtype=np.float32)
-        return Dataset(None, Y, ids=named, texts=texts)
+        return Dataset(None, Y, ids=named, texts=texts, text_columns=columns)
     if not isinstance(labels, str):
         names = list(labels)
         Y = indicator(frame_matrix(frame, names))
-        return Dataset(None, Y, label_names=names, ids=named, texts=texts)
+        return Dataset(None, Y, label_names=names, ids=named, texts=texts, text_columns=columns)
     where = f"column {shown(labels)}"
     lists = label_lists(frame_column(frame, labels), where, label_separator)
     names = sorted({name for one in lists for name in one})
     Y = lists_to_indicator(lists, names)
-    return Dataset(None, Y, label_names=names, ids=named, texts=texts)
+    return Dataset(None, Y, label_names=names, ids=named, texts=texts, text_columns=columns)
 
 
 def frame_texts(frame: object, columns: Sequence[str]) -> list[str]:

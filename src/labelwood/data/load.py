@@ -67,7 +67,7 @@ _FORMATS = {
 }
 _TEXT_FORMATS = tuple(name for name, one in _FORMATS.items() if "encoding" in one.options)
 _WRITABLE = tuple(name for name, one in _FORMATS.items() if one.writer is not None)
-_ALWAYS = ("label_names", "ignore_labels")  # options that every format knows
+_ALWAYS = ("label_names", "ignore_labels", "known_text_columns")  # any format may have them
 _CONSTRAINTS: Constraints = {
     "n_labels": (Integer(low=0), None),
     "n_features": (Integer(low=0), None),
@@ -99,6 +99,7 @@ def load_dataset(
     encoding: str | None = None,
     header: bool | None = None,
     ignore_labels: bool | None = None,
+    known_text_columns: Sequence[str] | None = None,
 ) -> Dataset:
     r"""Read a data set.
 
@@ -151,6 +152,9 @@ def load_dataset(
     ignore_labels : bool, optional
         Whether only the samples are wanted: columns of labels are not looked at, and a text file
         that is no other format is read as one text a line.
+    known_text_columns : sequence of str, optional
+        The columns that a model learned from, such as `Tagger.text_columns_`: where the file has
+        all of them and `text_column` is not given, they are taken before other usual names.
 
     Examples
     --------
@@ -183,9 +187,11 @@ def load_dataset(
         encoding=encoding,
         header=header,
         ignore_labels=ignore_labels,
+        known_text_columns=known_text_columns,
     )
     for name, constraint in _CONSTRAINTS.items():
         check_parameter("load_dataset", name, getattr(options, name), constraint)
+    _check_names(options)
     for name in ("text_column", "label_separator"):
         given = getattr(options, name)
         if given is not None and len(given) == 0:
@@ -200,9 +206,29 @@ def load_dataset(
     return replace(dataset, taxonomy=forest)
 
 
+def _check_names(options: ReadOptions) -> None:
+    """Refuse columns and marks that are not given by their names."""
+    for name in (*_COLUMNS, "label_separator", "delimiter", "encoding"):
+        given = getattr(options, name)
+        listed = name in ("text_column", "label_column") and isinstance(given, list | tuple)
+        if given is not None and not all(
+            isinstance(x, str) for x in (given if listed else [given])
+        ):
+            several = ", or a list of names" if name in ("text_column", "label_column") else ""
+            raise ParameterError(
+                f"The {name!r} parameter of load_dataset must be a name (str){several}. "
+                f"Got {given!r} instead."
+            )
+
+
 def _paths(given: str | Path | Sequence[str | Path]) -> list[str | Path]:
     """All files that are meant; a name with ``*``, ``?`` or ``[`` that is no file is a pattern."""
-    listed = [given] if isinstance(given, str | Path) else list(given)
+    listed = [given] if isinstance(given, str | Path) else given
+    if not isinstance(listed, list | tuple) or not all(isinstance(x, str | Path) for x in listed):
+        raise ParameterError(
+            "The 'path' parameter of load_dataset must be a path, or a list of paths. Got "
+            f"{type(given).__name__} instead; a table goes to Tagger.from_frame."
+        )
     paths: list[str | Path] = []
     for one in listed:
         if re.search(r"[*?\[]", str(one)) and not Path(one).exists():

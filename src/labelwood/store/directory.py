@@ -187,8 +187,16 @@ def read_file(path: Path) -> bytes:
     try:
         with open(path, "rb") as file:
             content = file.read(_MAX_JSON + 1)
-    except (FileNotFoundError, NotADirectoryError):
-        raise ModelError(f"{path.parent} is not a model: it has no {path.name}") from None
+    except NotADirectoryError:
+        raise ModelError(
+            f"{path.parent} is a file, and a model is a directory; name that of a saved model"
+        ) from None
+    except FileNotFoundError:
+        if path.parent.is_dir():
+            raise ModelError(f"{path.parent} is not a model: it has no {path.name}") from None
+        raise ModelError(
+            f"{path.parent}: there is no such directory; name that of a saved model"
+        ) from None
     except OSError as error:
         raise ModelError(f"{path} cannot be read: {error.strerror or error}") from None
     if len(content) > _MAX_JSON:

@@ -40,6 +40,7 @@ from labelwood.tagger import decisions, memory
 from labelwood.tagger.choice import (
     candidates,
     default_vectorizer,
+    require_instance,
     split_taxonomy,
     warn_of_foreign,
     weighted_candidate,
@@ -102,7 +103,7 @@ class BaseTagger(FittedEstimator):
         self.vectorizer_: Any = None
         if dataset.X is None:
             vectorizer = default_vectorizer() if self.vectorizer is None else self.vectorizer
-            warn_of_foreign(vectorizer)
+            warn_of_foreign(require_instance("vectorizer", vectorizer))
             self.vectorizer_ = clone(vectorizer)
             features = as_csr(self.vectorizer_.fit_transform(dataset.texts or (), dataset.Y))
             names = None  # the vectorizer has them, in less space
@@ -127,7 +128,8 @@ class BaseTagger(FittedEstimator):
         self.taxonomy_ = dataset.taxonomy
         self.closed_labels_ = _learns_closed_labels(self.estimator_, dataset)
         self.data_hash_ = content_hash(dataset)
-        self.text_columns_: list[str] | None = None
+        columns = dataset.text_columns
+        self.text_columns_: list[str] | None = None if columns is None else list(columns)
         self.rules_history_: list[str] = []
         return self
 
@@ -138,7 +140,7 @@ class BaseTagger(FittedEstimator):
         trials = getattr(self.vectorizer_, "trials_", None)
         tables = [self.vectorizer_.trial_table()] if trials else []
         if not isinstance(self.estimator, (str, tuple)):
-            estimator, record = clone(self.estimator), None
+            estimator, record = clone(require_instance("estimator", self.estimator)), None
         elif weighted and self.estimator == "auto":
             estimator, record = weighted_candidate(), None
         else:

@@ -20,6 +20,20 @@ def default_vectorizer(**options: Any) -> TextVectorizer:
     return TextVectorizer(**{"features": "auto", "random_state": 0, **options})
 
 
+def require_instance(name: str, given: Any) -> Any:
+    """The part of a Tagger that is given, unless it is a class, or cannot be fitted."""
+    if isinstance(given, type):
+        raise ParameterError(
+            f"The {name!r} parameter of Tagger must be an instance. Got the class "
+            f"{given.__name__}; give {given.__name__}()."
+        )
+    if not hasattr(given, "fit"):
+        raise ParameterError(
+            f"The {name!r} parameter of Tagger must have a method fit. Got {given!r} instead."
+        )
+    return given
+
+
 def weighted_candidate() -> Any:
     """The estimator that takes weights of samples."""
     from labelwood.linear.onevsrest import OneVsRestSVM

@@ -123,9 +123,7 @@ class Tagger(RuledTagger):
         {'tags': [['pet']]}
         """
         dataset = frame_dataset(frame, text=text, labels=labels, label_separator=label_separator)
-        tagger = cls(**params).fit(dataset)
-        tagger.text_columns_ = [text] if isinstance(text, str) else list(text)
-        return tagger
+        return cls(**params).fit(dataset)
 
     def add_labels(self, X: object, y: object, negatives: object = None) -> Self:
         """Learn new labels, or known ones again, and leave all others as they are.
@@ -209,6 +207,8 @@ class Tagger(RuledTagger):
         With `proba`, scores are probabilities. A text without any word that the model knows has
         those of the labels' frequencies in training, as nothing else is known about it.
         """
+        if proba:
+            self._require_probabilities()
         X = self.features(data)
         return self._rank(X, k, proba)
 
@@ -236,12 +236,15 @@ class Tagger(RuledTagger):
         Columns are those of `classes_`. A label that is not among the best has no entry, which
         does not mean that its probability is zero.
         """
-        if not self.has_probabilities:
-            raise DataError("This Tagger gives no probabilities: fit it with threshold='auto'.")
+        self._require_probabilities()
         n_labels = self.label_names_.size
         return self.predict_topk(data, decisions.count_asked(k, n_labels), proba=True).to_csr(
             n_labels
         )
+
+    def _require_probabilities(self) -> None:
+        if not self.has_probabilities:
+            raise DataError("This Tagger gives no probabilities: fit it with threshold='auto'.")
 
     def predict_frame(
         self,

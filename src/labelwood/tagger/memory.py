@@ -77,6 +77,8 @@ def joined(old: tuple[CSR, CSR], X: CSR, Y: CSR) -> tuple[CSR, CSR]:
 
 def require_labels(dataset: Dataset) -> Dataset:
     """The data set, unless no sample has a label."""
+    if len(dataset) == 0:
+        raise DataError(f"{dataset.description or 'The data set'} has no samples to learn from.")
     if dataset.Y.nnz == 0:
         raise DataError(
             f"No sample of {dataset.description or 'the data set'} has a label; "

@@ -14,10 +14,9 @@ from typing import Any
 
 from labelwood.core.io import Source
 from labelwood.core.names import shown
-from labelwood.data.readers.usual_names import looks_like_header
+from labelwood.data.readers.usual_names import DELIMITERS, looks_like_header
 from labelwood.errors import ParameterError
 
-_DELIMITERS = (",", ";", "\t", "|")
 _WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "bar": "|"}
 _HINT = re.compile(r"sep=(.)\r?\n?", re.IGNORECASE)  # the first line that Excel understands
 _ROWS_LOOKED_AT = 200
@@ -52,7 +51,7 @@ def find_dialect(source: Source, given: str | None, usual: str) -> Dialect:
         return Dialect(delimiter, not (usual == delimiter == "\t"), skip)
     if hint is not None:
         return Dialect(hint[1], True, skip, f"delimiter {hint[1]!r}")
-    dialects = {mark: Dialect(mark, not (usual == mark == "\t")) for mark in _DELIMITERS}
+    dialects = {mark: Dialect(mark, not (usual == mark == "\t")) for mark in DELIMITERS}
     chosen = _chosen(source, dialects, usual)
     if chosen == usual:
         return dialects[usual]

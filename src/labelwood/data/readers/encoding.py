@@ -88,7 +88,8 @@ def _recoded(source: Source, encoding: str) -> Source:
         name = encoding.removesuffix("-sig").upper()
         raise source.error(
             before.count("\n") + 1,
-            f"byte 0x{source.data[start]:02x} is not {name}; give another encoding",
+            f"byte 0x{source.data[start]:02x} is not {name}; give another encoding, "
+            "or none, and it is inferred",
         ) from None
     return replace(source, data=bytearray(text.removeprefix("\ufeff").encode("utf-8")))
 

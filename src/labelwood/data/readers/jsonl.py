@@ -150,6 +150,7 @@ class _Reader:
             ids=None if self.id_key is None else self.ids,
             texts=self.texts if self.has_text else None,
             description=", ".join(filter(None, (description, remark))),
+            text_columns=self.columns.text if self.has_text else None,
         )
 
     def _value(self, number: int, point: dict[str, Any], key: str) -> Any:

@@ -39,7 +39,7 @@ def split_cells(
     """
     if separator is not None:
         mark = _WORDS.get(separator.lower(), separator)
-        return [_split(cell, mark) for _, cell in cells], ""
+        return [_split(cell, mark) for _, cell in cells], _remark_on_unused(cells, mark)
     filled = [(line, cell.strip()) for line, cell in cells if cell.strip()]
     not_lists = [one for one in filled if not _is_list(one[1])]
     if filled and not not_lists:
@@ -53,6 +53,18 @@ def split_cells(
     found = _guess(source, filled)
     remark = "" if found == SEPARATOR else f"labels separated by {_SHOWN.get(found, repr(found))}"
     return [_split(cell, found) for _, cell in cells], remark
+
+
+def _remark_on_unused(cells: Sequence[tuple[int, str]], given: str) -> str:
+    """A remark on a separator that no cell holds, where another one divides them."""
+    filled = [(line, cell.strip()) for line, cell in cells if cell.strip()]
+    if any(given in cell for _, cell in filled):
+        return ""
+    for mark in (*_SURE, ","):
+        if mark != given and _has_known_parts(filled, mark):
+            n = sum(mark in cell for _, cell in filled)
+            return f"no cell of labels holds {given!r}, but {n:,} of {len(filled):,} hold {mark!r}"
+    return ""
 
 
 def is_read_back(cells: Sequence[str]) -> bool:

@@ -26,6 +26,7 @@ class ReadOptions:
     encoding: str | None = None
     header: bool | None = None
     ignore_labels: bool | None = None
+    known_text_columns: Sequence[str] | None = None
 
     @cached_property
     def labels(self) -> NameList | None:

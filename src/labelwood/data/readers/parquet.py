@@ -46,6 +46,7 @@ def read(source: Source, options: ReadOptions) -> Dataset:
         ids=table.ids(),
         texts=texts,
         description=", ".join(filter(None, (columns.remark, label_remark))),
+        text_columns=columns.text,
     )
 
 

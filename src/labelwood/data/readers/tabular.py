@@ -131,6 +131,7 @@ class _Table:
             ids=None if self._id_at is None else self._ids,
             texts=self._texts,
             description=remark,
+            text_columns=self._columns.text,
         )
 
     def _label_lists(self, options: ReadOptions) -> tuple[list[list[str]], str]:

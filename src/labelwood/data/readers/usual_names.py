@@ -18,14 +18,28 @@ _BODIES = (
     *("text", "texts", "body", "content", "contents", "comment", "comments", "message"),
     *("description", "abstract", "document", "review", "sentence", "question", "utterance"),
     *("tweet", "post", "article", "fulltext", "full_text", "comment_text"),
+    *("nachricht", "beschreibung", "inhalt", "kommentar", "anfrage", "frage", "volltext"),
+    *("texte", "contenu", "commentaire", "avis"),
+    *("texto", "contenido", "comentario", "mensaje", "descripción", "descripcion"),
 )
-_TITLES = ("title", "headline", "heading", "subject", "summary")
+_TITLES = (
+    *("title", "headline", "heading", "subject", "summary"),
+    *("betreff", "titel", "überschrift", "ueberschrift", "titre", "objet", "título", "titulo"),
+    "asunto",
+)
 _LABELS = (
     *("label", "labels", "tag", "tags", "category", "categories", "class", "classes"),
     *("topic", "topics", "keyword", "keywords", "subjects", "subject_uris", "target", "targets"),
+    *("schlagwort", "schlagwörter", "schlagworte", "schlagwoerter", "stichwort", "stichwörter"),
+    *("stichworte", "stichwoerter", "kategorie", "kategorien", "klasse", "klassen", "themen"),
+    *("étiquette", "étiquettes", "etiquette", "etiquettes", "catégorie", "catégories", "categorie"),
+    *("mots_clés", "mots_cles", "thème", "thèmes", "etiqueta", "etiquetas", "categoría"),
+    *("categorías", "categoria", "categorias", "palabras_clave", "tema", "temas"),
 )
 _IDS = ("id", "uid", "uuid", "key", "identifier", "doc_id", "docid", "document_id", "ticket_id")
 RANGE = ".."
+DELIMITERS = (",", ";", "\t", "|")
+"""What usually stands between the fields of a row."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +80,13 @@ def choose_columns(
     label_remark = ""
     if not options.ignore_labels:
         labels, label_remark = _labels(source, line, names, options, text)
+    for name in labels:
+        if name in text:
+            raise source.error(
+                line,
+                f"the column {shown(name)} is taken for the text already; name another one by "
+                f"{'label' if options.label_column is not None else 'text'}_column",
+            )
     ident, id_remark = _id(source, line, names, options, {*text, *labels})
     remark = ", ".join(filter(None, (text_remark, label_remark, id_remark)))
     return Columns(text, labels, ident, remark)
@@ -78,8 +99,11 @@ def _text(
         given = options.text_column
         columns = (given,) if isinstance(given, str) and given in names else options.text_columns
         for name in columns:
-            require(source, line, names, name, "text")
+            require(source, line, names, name, "text", options.delimiter)
         return columns, ""
+    known = tuple(options.known_text_columns or ())
+    if known and set(known) <= set(names):
+        return known, "" if known == ("text",) else f"text from {' and '.join(map(shown, known))}"
     if "text" in names:
         return ("text",), ""
     found = [name for name in names if plain(name) == "text"]
@@ -153,16 +177,27 @@ def _id(
     return found[0], f"ids from {shown(found[0])}"
 
 
-def require(source: Source, line: int | None, names: Sequence[str], name: str, kind: str) -> None:
-    """Refuse a column that is not there."""
+def require(
+    source: Source,
+    line: int | None,
+    names: Sequence[str],
+    name: str,
+    kind: str,
+    delimiter: str | None = None,
+) -> None:
+    """Refuse a column that is not there; a `delimiter` that divides nothing may be the cause."""
     if name in names:
         return
     alike = [one for one in names if plain(one) == plain(name)]
     meant = f" (is {shown(alike[0])} meant?)" if alike else ""
+    remedy = f"name the right one by {kind}_column"
+    if len(names) == 1 and delimiter is not None:
+        other = next((mark for mark in DELIMITERS if mark in names[0]), None)
+        if other is not None:
+            remedy = f"is {other!r} the delimiter, which was given as {delimiter!r}?"
     raise source.error(
         line,
-        f"found the columns {some(map(shown, names)) or 'none'}, but no {name!r}{meant}; "
-        f"name the right one by {kind}_column",
+        f"found the columns {some(map(shown, names)) or 'none'}, but no {name!r}{meant}; {remedy}",
     )
 
 
