@@ -83,5 +83,9 @@ def test_radius_and_confidence_are_checked(options, error, message):
 def test_margins_are_checked():
     with pytest.raises(DataError, match="finite numbers"):
         rademacher_bound([np.nan], trace=1.0, radius=1.0)
-    with pytest.raises(DataError, match="not negative"):
-        rademacher_bound([1.0], trace=-1.0, radius=1.0)
+    for trace in (-1.0, np.nan):
+        with pytest.raises(ParameterError, match="'trace' parameter"):
+            rademacher_bound([1.0], trace=trace, radius=1.0)
+    for b in (0.0, np.inf):
+        with pytest.raises(ParameterError, match="'b' parameter"):
+            covering_bound([1.0], b=b, radius=1.0)

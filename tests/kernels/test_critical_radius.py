@@ -177,12 +177,26 @@ def test_landmarks_beyond_memory_are_refused_before_their_matrix_is_allocated(mo
     monkeypatch.setattr("labelwood.kernels.nystrom.available_memory", lambda: 4 * 10**9)
     with pytest.raises(
         MemoryError,
-        match=r"100,000 landmarks need 80 GB .* 3,000 need 72 MB: set n_landmarks to 12,",
+        match=r"100,000 landmarks need 80 GB .* 3,000 need 72 MB and 7 GB: set n_landmarks to 1,6",
     ):
-        require_landmarks(100_000)
-    require_landmarks(3000)
+        require_landmarks(100_000, 100_000)
+    require_landmarks(3000, 10_000)
 
 
 def test_more_landmarks_than_samples_are_refused():
     with pytest.raises(DataError, match="n_landmarks=11 is above the number of samples"):
         nystrom_features(KernelFunction("gaussian"), np.ones((10, 1)), 11)
+
+
+@pytest.mark.parametrize(("n", "delta"), [(0, 0.1), (2.5, 0.1), (10, -1.0), (10, np.nan)])
+def test_sizes_and_radii_are_checked(n, delta):
+    with pytest.raises(ParameterError, match="parameter of kernel_complexity must be"):
+        kernel_complexity([0.5, 0.1], n, delta)
+    with pytest.raises(ParameterError, match="parameter of gaussian_complexity must be"):
+        gaussian_complexity([0.5, 0.1], n, delta)
+
+
+def test_a_kernel_that_is_zero_has_radius_zero_and_nothing_to_estimate():
+    radius = critical_radius([0.0, 0.0], 5, 1.0)
+    assert (radius.delta, stopping_time(radius), guaranteed_time(radius, 1.0)) == (0, 1, 1)
+    assert regular_kernel([0.0, 0.0], 5, radius).constant == 0

@@ -3,6 +3,8 @@ import pytest
 import scipy.sparse as sp
 from sklearn.metrics import pairwise
 
+from builders import random_csr
+from labelwood import KernelBoostingRegressor, KernelRidgeRegressor
 from labelwood.errors import DataError
 from labelwood.kernels.functions import (
     KERNELS,
@@ -111,3 +113,68 @@ def test_a_matrix_beyond_memory_is_refused_with_an_estimate_and_a_remedy(monkeyp
     monkeypatch.setattr("labelwood.core.memory.available_memory", lambda: 2**30)
     with pytest.raises(MemoryError, match=r"K needs about 74\.5 GB and 1\.0 GB are free; do less"):
         require_matrix(100_000, 100_000, 1, "K", "do less")
+
+
+def test_gaussian_values_do_not_depend_on_the_origin():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    far = X + 1e8  # as times in seconds are
+    gamma = default_gamma("gaussian", X)
+    assert default_gamma("gaussian", far) == pytest.approx(gamma, rel=1e-6)
+    k = KernelFunction("gaussian", gamma)
+    np.testing.assert_allclose(k(far, far), k(X, X), atol=1e-6)
+    np.testing.assert_allclose(k(far[:7], far), k(X[:7], X), atol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e5])
+def test_the_default_gamma_goes_with_the_scale_of_the_features(scale):
+    X = random_csr(30, 20, density=0.1, seed=1).toarray().astype(float) * scale
+    expected = 1 / (20 * X.var())
+    assert default_gamma("gaussian", X) == pytest.approx(expected)
+    assert default_gamma("gaussian", sp.csr_array(X)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "laplacian", "polynomial", "linear"])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_unsorted_repeated_and_wide_indices_are_the_same_samples_and_stay_as_they_are(
+    kernel, index
+):
+    data, columns = np.array([4.0, 1.0, 2.0, 3.0, 0.0]), np.array([7, 0, 0, 1, 2], dtype=index)
+    odd = sp.csr_array((data, columns, np.array([0, 3, 4, 5], dtype=index)), shape=(3, 9))
+    before = [array.copy() for array in (odd.data, odd.indices, odd.indptr)]
+    model = KernelRidgeRegressor(kernel=kernel, alpha=0.1).fit(odd, [1.0, 2.0, 3.0])
+    plain = KernelRidgeRegressor(kernel=kernel, alpha=0.1).fit(odd.toarray(), [1.0, 2.0, 3.0])
+    np.testing.assert_allclose(model.predict(odd), plain.predict(odd.toarray()))
+    assert sp.issparse(model.X_fit_) or kernel == "linear"
+    for array, old in zip((odd.data, odd.indices, odd.indptr), before, strict=True):
+        np.testing.assert_array_equal(array, old)
+
+
+@pytest.mark.parametrize("estimator", [KernelRidgeRegressor, KernelBoostingRegressor])
+@pytest.mark.parametrize("kernel", ["gaussian", "laplacian", "polynomial", "linear"])
+def test_numbers_whose_squares_overflow_are_refused(estimator, kernel):
+    X, y = np.random.default_rng(0).normal(size=(10, 3)), np.arange(10.0)
+    with pytest.raises(DataError, match=r"X holds a number of size .*e\+200.*scale it"):
+        estimator(kernel=kernel).fit(X * 1e200, y)
+    with pytest.raises(DataError, match=r"y holds a number of size 9e\+200"):
+        estimator(kernel=kernel).fit(X, y * 1e200)
+
+
+@pytest.mark.parametrize("estimator", [KernelRidgeRegressor, KernelBoostingRegressor])
+def test_kernels_beyond_double_precision_are_refused(estimator):
+    X = np.random.default_rng(0).random((10, 15))
+    with pytest.raises(DataError, match="polynomial kernel of degree 5000 is beyond double"):
+        estimator(kernel="polynomial", degree=5000).fit(X, np.arange(10.0))
+
+
+def test_the_sobolev_kernel_of_too_many_features_is_refused():
+    X = np.random.default_rng(0).random((5, 1100))
+    with pytest.raises(DataError, match=r"Sobolev kernel of 1,100 features.*take fewer features"):
+        KernelBoostingRegressor(kernel="sobolev").fit(X, np.arange(5.0))
+
+
+@pytest.mark.parametrize("kernel", ["linear", "precomputed"])
+def test_a_kernel_that_is_zero_fits_zero(kernel):
+    X = np.zeros((12, 12))
+    for estimator in (KernelRidgeRegressor, KernelBoostingRegressor):
+        model = estimator(kernel=kernel).fit(X, np.arange(12.0))
+        np.testing.assert_array_equal(model.predict(X), 0)

@@ -196,7 +196,7 @@ def row_squares(matrix: CSR) -> DoubleArray:
     return np.bincount(rows, squares, minlength=matrix.shape[0]).astype(np.float64, copy=False)
 
 
-def row_numbers(rows: ArrayLike | None, n_rows: int) -> IndexArray:
+def row_numbers(rows: ArrayLike | None, n_rows: int, *, name: str = "rows") -> IndexArray:
     """`rows` as unsigned numbers below `n_rows`; None means all, a mask is as good as numbers."""
     if rows is None:
         return np.arange(n_rows, dtype=np.uint32)
@@ -204,9 +204,9 @@ def row_numbers(rows: ArrayLike | None, n_rows: int) -> IndexArray:
     if chosen.dtype == bool and chosen.shape == (n_rows,):
         return np.flatnonzero(chosen).astype(np.uint32)
     if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
-        raise DataError("rows must be a list of row numbers, or a mask of all rows.")
+        raise DataError(f"{name} must be a list of row numbers, or a mask of all rows.")
     if chosen.size and (chosen.min() < 0 or chosen.max() >= n_rows):
-        raise DataError(f"rows must be numbers in 0…{n_rows - 1}.")
+        raise DataError(f"{name} must be numbers in 0…{n_rows - 1}.")
     return chosen.astype(np.uint32)
 
 

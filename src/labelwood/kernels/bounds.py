@@ -72,8 +72,7 @@ def rademacher_bound(
     """
     n, empirical = _check(margins, gamma, eta, loss)
     a, n_radii = _radius(radius, radii, norm)
-    if trace < 0:
-        raise DataError(f"The trace of a kernel matrix is not negative. Got {trace:g}.")
+    check_parameter(_OWNER, "trace", trace, Real(low=0))
     return Bound(
         "expected ramp loss (and so the classification error)",
         {
@@ -123,6 +122,7 @@ def covering_bound(
     """
     n, empirical = _check(margins, gamma, eta, loss)
     a, n_radii = _radius(radius, radii, norm)
+    check_parameter(_OWNER, "b", b, Real(above=0))
 
     def log_probability(epsilon: float) -> float:
         cover = log_covering_number(gamma * epsilon / 16, radius=a, b=b, n=2 * n)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from labelwood.core.params import Real, check_parameter
+from labelwood.core.params import Integer, Real, check_parameter
 from labelwood.core.random import seed_sequence
 from labelwood.kernels.spectrum import Spectrum
 
@@ -66,6 +66,8 @@ def kernel_complexity(eigenvalues: Any, n: int, delta: float) -> float:
     >>> kernel_complexity([0.09, 0.01], n=4, delta=0.2)
     0.1118033988749895
     """
+    check_parameter("kernel_complexity", "n", n, Integer(low=1))
+    check_parameter("kernel_complexity", "delta", delta, Real(low=0))
     total = Spectrum.of(eigenvalues, n).sum_of_minima(delta**2)[0]
     return math.sqrt(total / n)
 
@@ -89,6 +91,9 @@ def gaussian_complexity(
     >>> bool(mean < 2**0.5 * kernel_complexity([0.09, 0.01], 4, 0.2))
     True
     """
+    check_parameter("gaussian_complexity", "n", n, Integer(low=1))
+    check_parameter("gaussian_complexity", "delta", delta, Real(above=0))
+    check_parameter("gaussian_complexity", "n_draws", n_draws, Integer(low=2))
     mu = Spectrum.of(eigenvalues, n).eigenvalues
     mu = mu[mu > 0]
     rng = np.random.default_rng(seed_sequence(random_state))
@@ -125,6 +130,7 @@ def critical_radius(eigenvalues: Any, n: int, sigma: float) -> CriticalRadius:
     >>> round(radius.delta**2, 4)
     0.0178
     """
+    check_parameter("critical_radius", "n", n, Integer(low=1))
     check_parameter("critical_radius", "sigma", sigma, Real(above=0))
     spectrum = Spectrum.of(eigenvalues, n)
     delta, lower, upper = (
@@ -212,4 +218,5 @@ def regular_kernel(eigenvalues: Any, n: int, radius: CriticalRadius) -> RegularK
     below = np.flatnonzero(mu <= radius.delta**2)
     d_n = int(below[0]) + 1 if below.size else mu.size
     tail = float(mu[d_n:].sum()) + spectrum.tail
-    return RegularKernel(d_n, tail, tail / (d_n * radius.delta**2))
+    size = d_n * radius.delta**2
+    return RegularKernel(d_n, tail, tail / size if size > 0 else 0.0)

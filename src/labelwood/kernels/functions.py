@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from labelwood.core.memory import require_memory
 from labelwood.core.params import Constraints, Integer, OneOf, Real
+from labelwood.core.sparse import make_csr
 from labelwood.core.types import CSR, DoubleArray
 from labelwood.errors import DataError
 
@@ -23,6 +24,8 @@ KERNEL_CONSTRAINTS: Constraints = {
     "coef0": Real(low=0),
 }
 _BLOCK_BYTES = 2**26  # of one block of kernel values when samples are scored
+_MOST_SOBOLEV_FEATURES = 1000  # doubles end at 2^1024
+_LEAST_VARIANCE = 1e-280  # its inverse is still a double
 
 
 @dataclass(frozen=True)
@@ -70,10 +73,21 @@ class KernelFunction:
         elif self.name == "sobolev":
             values = _sobolev(_dense(A), _dense(B))
         else:
-            values = _inner_products(A, B)
-            if self.name == "polynomial":
-                values = (self.gamma * values + self.coef0) ** self.degree
+            values = self._of_products(_inner_products(A, B))
         return values if self.scale == 1 else values / self.scale
+
+    def _of_products(self, products: DoubleArray) -> DoubleArray:
+        """The linear or polynomial kernel from inner products."""
+        if self.name == "linear":
+            return products
+        with np.errstate(over="ignore"):
+            values = (self.gamma * products + self.coef0) ** self.degree
+        if not np.isfinite(values).all():
+            raise DataError(
+                f"The polynomial kernel of degree {self.degree} is beyond double precision on "
+                "these samples; scale the features, or lower degree or gamma."
+            )
+        return np.asarray(values)
 
     def diagonal(self, A: Samples) -> DoubleArray:
         """k(a, a) of each sample; of a precomputed matrix, its diagonal."""
@@ -85,9 +99,7 @@ class KernelFunction:
         elif self.name == "sobolev":
             values = np.prod(1 + _in_unit_interval(_dense(A)), axis=1)
         else:
-            values = _squares(A)
-            if self.name == "polynomial":
-                values = (self.gamma * values + self.coef0) ** self.degree
+            values = self._of_products(_squares(A))
         return values / self.scale
 
     def bounded_by_one(self, X: Samples) -> "KernelFunction":
@@ -99,12 +111,18 @@ class KernelFunction:
         if self.name in ("gaussian", "laplacian"):
             return replace(self, scale=1.0)
         if self.name == "sobolev":
-            return replace(self, scale=float(2.0 ** X.shape[1]))
+            p = X.shape[1]
+            if p > _MOST_SOBOLEV_FEATURES:
+                raise DataError(
+                    f"The Sobolev kernel of {p:,} features, of values up to 2^{p}, is beyond "
+                    "double precision; take fewer features, or kernel='laplacian'."
+                )
+            return replace(self, scale=2.0**p)
         largest = float(replace(self, scale=1.0).diagonal(X).max())
         return replace(self, scale=largest if largest > 0 else 1.0)
 
 
-def default_gamma(kernel: str, X: Samples) -> float:
+def default_gamma(kernel: str, X: Any) -> float:
     """1 / (n_features · variance of X) for the Gaussian kernel, 1 / n_features for the others.
 
     The former is `gamma="scale"` of scikit-learn's support vector machines.
@@ -112,9 +130,13 @@ def default_gamma(kernel: str, X: Samples) -> float:
     n, d = X.shape
     if kernel != "gaussian":
         return 1.0 / d
-    mean = X.sum() / (n * d)
-    variance = float(_squares(X).sum() / (n * d) - mean**2)
-    return 1.0 / (d * variance) if variance > 1e-12 else 1.0
+    if sp.issparse(X):
+        mean = X.sum() / (n * d)
+        rest = (n * d - X.nnz) * mean**2  # of the entries that are not stored
+        variance = float((np.square(X.data - mean).sum() + rest) / (n * d))
+    else:
+        variance = float(np.var(X))
+    return 1.0 / (d * variance) if variance > _LEAST_VARIANCE else 1.0
 
 
 def canonical(X: Any, *, sparse: bool | None = None) -> Samples:
@@ -125,10 +147,13 @@ def canonical(X: Any, *, sparse: bool | None = None) -> Samples:
     """
     n, d = X.shape
     if sparse is None:
-        filled = X.nnz if sp.issparse(X) else int(np.count_nonzero(X))
+        # Zeros may be stored, and do not count.
+        filled = int(np.count_nonzero(X.data if sp.issparse(X) else X))
         sparse = filled <= 0.25 * n * d
     if sparse:
-        return sp.csr_array(X, dtype=np.float64)
+        matrix = sp.csr_array(X, dtype=np.float64)
+        # Indices of 32 bits, which scikit-learn needs.
+        return make_csr(matrix.indptr, matrix.indices, matrix.data, matrix.shape)
     return np.ascontiguousarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
 
 
@@ -200,10 +225,17 @@ def _squares(A: Any) -> DoubleArray:
 
 
 def _squared_distances(A: Samples, B: Samples) -> DoubleArray:
+    same = A is B
+    if not sp.issparse(A) and not sp.issparse(B):
+        # Distances do not depend on the origin, and near it less is lost to rounding: features far
+        # from zero for their spread, such as times, would leave nothing else.
+        center = B.mean(axis=0)
+        B = B - center
+        A = B if same else A - center
     distances = -2.0 * _inner_products(A, B)
     distances += _squares(A)[:, None]
     distances += _squares(B)[None, :]
-    if A is B:
+    if same:
         np.fill_diagonal(distances, 0)  # which rounding would leave a little off zero
     return np.maximum(distances, 0, out=distances)
 

@@ -36,15 +36,22 @@ class NystromFeatures(NamedTuple):
     spectrum: Spectrum
 
 
-def require_landmarks(n_landmarks: int) -> None:
-    """Refuse landmarks whose kernel matrix cannot fit, before it is allocated."""
-    needed, free = 8 * 3 * n_landmarks**2, available_memory()
+def require_landmarks(n_landmarks: int, n: int) -> None:
+    """Refuse landmarks whose kernel values cannot fit, before they are allocated.
+
+    Three matrices of landmarks by landmarks, and three of samples by landmarks: kernel values,
+    features, and the features rotated.
+    """
+    needed, free = 24 * n_landmarks * (n_landmarks + n), available_memory()
     if needed > free:
-        fitting = int((free / 24) ** 0.5)
+        # The positive root of 24 M (M + n) = free.
+        fitting = int(((n * n + free / 6) ** 0.5 - n) / 2)
+        remedy = f"set n_landmarks to {fitting:,} or less" if fitting else "take fewer samples"
         raise MemoryError(
             f"{n_landmarks:,} landmarks need {_size(8 * n_landmarks**2)} for their kernel matrix "
-            f"and twice that to factor it, and {_size(free)} are free; 3,000 need "
-            f"{_size(8 * 3000**2)}: set n_landmarks to {fitting:,} or less"
+            f"and twice that to factor it, and {_size(24 * n_landmarks * n)} for the features of "
+            f"{n:,} samples, and {_size(free)} are free; 3,000 need {_size(8 * 3000**2)} and "
+            f"{_size(24 * 3000 * n)}: {remedy}"
         )
 
 
@@ -77,7 +84,7 @@ def nystrom_features(
     n = X.shape[0]
     if n_landmarks > n:
         raise DataError(f"n_landmarks={n_landmarks} is above the number of samples ({n}).")
-    require_landmarks(n_landmarks)
+    require_landmarks(n_landmarks, n)
     rng = np.random.default_rng(seed_sequence(random_state))
     if landmarks == "leverage":
         chosen = _by_leverage(function, X, n_landmarks, rng)

@@ -8,10 +8,11 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from labelwood.core.parallel import blocks
 from labelwood.core.sparse import check_finite, checked_csr
-from labelwood.core.types import CSR, DoubleArray
+from labelwood.core.types import CSR, AnyArray, DoubleArray
 from labelwood.errors import DataError
 from labelwood.kernels.functions import Samples, canonical, check_kernel_matrix
 
+_LARGEST = 1e140  # sums of squares of such numbers are still finite
 _LABELS_IN_BLOCK = 256  # right-hand sides solved together, which bounds the dense workspace
 
 
@@ -40,7 +41,11 @@ def check_unlabeled(owner: Any, X: object, like: Samples) -> Samples:
 
 def _validated(owner: Any, X: object, reset: bool) -> Any:
     if sp.issparse(X):
-        X = checked_csr(X, "X")  # scikit-learn would follow indices out of bounds
+        matrix = checked_csr(X, "X")  # scikit-learn would follow indices out of bounds
+        if not matrix.has_canonical_format:
+            matrix = matrix.copy()  # SciPy would sum duplicates in the caller's own matrix
+            matrix.sum_duplicates()
+        X = matrix
     try:
         checked = validate_data(
             owner,
@@ -56,7 +61,18 @@ def _validated(owner: Any, X: object, reset: bool) -> Any:
         check_finite(checked, "X")
     elif not np.isfinite(checked).all():
         check_finite(sp.csr_array(checked), "X")
+    _refuse_huge(checked.data if sp.issparse(checked) else checked, "X")
     return checked
+
+
+def _refuse_huge(values: AnyArray, name: str) -> None:
+    """Refuse numbers whose squares are beyond double precision."""
+    largest = max(float(values.max(initial=0)), -float(values.min(initial=0)))
+    if largest > _LARGEST:
+        raise DataError(
+            f"{name} holds a number of size {largest:.3g}, whose square is beyond double "
+            "precision; scale it, for example by StandardScaler()."
+        )
 
 
 class Targets:
@@ -102,6 +118,7 @@ def check_targets(owner: object, y: object, n: int) -> tuple[DoubleArray | CSR, 
         raise DataError(str(error)) from None
     if checked.shape[0] != n:
         raise DataError(f"X has {n} rows and y has {checked.shape[0]}.")
+    _refuse_huge(checked.data if sp.issparse(checked) else checked, "y")
     if checked.ndim > 2:
         raise DataError(f"y must have one or two dimensions. Got {checked.ndim}.")
     vector = checked.ndim == 1

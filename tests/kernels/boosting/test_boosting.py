@@ -308,3 +308,15 @@ def test_damaged_models_are_refused():
 def test_sparse_samples_stay_sparse():
     model = KernelBoostingRegressor(stopping=3).fit(random_csr(30, 50), np.arange(30.0))
     assert sp.issparse(model.X_fit_)
+
+
+def test_a_least_held_out_loss_at_the_limit_is_no_minimum():
+    with pytest.warns(ConvergenceWarning, match=r"iteration limit \(3\) for 1 of 1 outputs"):
+        KernelBoostingRegressor(stopping="cv", max_iter=3, random_state=0).fit(X, NUMBERS)
+
+
+def test_features_of_many_samples_count_against_memory(monkeypatch):
+    monkeypatch.setattr("labelwood.kernels.nystrom.available_memory", lambda: 24 * 20 * 70)
+    with pytest.raises(MemoryError, match=r"for the features of 60 samples.*to 17 or less"):
+        KernelBoostingRegressor(n_landmarks=20).fit(X, NUMBERS)
+    KernelBoostingRegressor(n_landmarks=17).fit(X, NUMBERS)

@@ -192,7 +192,7 @@ def test_one_class_is_refused():
 
 def test_rows_that_do_not_exist_are_refused():
     X, Y = separable(20, 3)
-    with pytest.raises(DataError, match=r"labeled must name rows in 0…19"):
+    with pytest.raises(DataError, match=r"labeled must be numbers in 0…19"):
         GraphLaplacianClassifier().fit(X, Y, labeled=[20])
 
 
@@ -222,3 +222,45 @@ def test_a_stored_metric_that_does_not_exist_is_refused():
     model.metric_ = "é"
     with pytest.raises(DataError, match=r"metric_ must be a metric\. Got 'é' instead"):
         model._check_fitted()
+
+
+def chain(n=120, decay=0.15):
+    """A path of n nodes with one label at either end."""
+    W = sp.csr_array(sp.diags_array([np.ones(n - 1), np.ones(n - 1)], offsets=[1, -1]))
+    Y = np.zeros((n, 2), dtype=np.float32)
+    Y[0, 0] = Y[-1, 1] = 1
+    return W, Y, GraphLaplacianClassifier(metric="precomputed", decay=decay).fit(W, sp.csr_array(Y))
+
+
+def test_nodes_far_from_every_label_are_answered_by_the_nearest():
+    W, Y, model = chain()
+    scores = model.transduction_.toarray()
+    settings = {"alpha": 1.0, "decay": 0.15, "normalized": True}
+    expected = dense_scores(W, np.array([0, 119]), Y[[0, -1]], **settings)
+
+    assert model.mass_.min() < 1e-12
+    assert model.unanswered_.size == 0
+    assert (scores.argmax(axis=1) == expected.argmax(axis=1)).all()
+    near_an_end = np.abs(np.arange(120) - 59.5) > 5
+    np.testing.assert_allclose(scores[near_an_end], expected[near_an_end], atol=0.02)
+
+
+def test_an_index_of_the_nodes_is_made_once_for_all_predictions(monkeypatch):
+    X, Y = separable(60, 3)
+    made = []
+    make = CosineIndex.of
+    monkeypatch.setattr(CosineIndex, "of", lambda rows: made.append(1) or make(rows))
+    model = GraphLaplacianClassifier(metric="cosine").fit(X, Y)
+    first = model.decision_function(X[:5])
+    for _ in range(3):
+        assert (model.decision_function(X[:5]) != first).nnz == 0
+    assert len(made) == 2  # one for the graph
+    model.fit(X[::-1], Y)
+    assert (model.decision_function(X[:5]) != first).nnz > 0
+
+
+@pytest.mark.parametrize("labeled", [[True, False], [0.5], [[0, 1]]])
+def test_labeled_must_be_rows_or_a_mask_of_all(labeled):
+    X, Y = separable(20, 3)
+    with pytest.raises(DataError, match="labeled must be a list of row numbers, or a mask of all"):
+        GraphLaplacianClassifier().fit(X, Y, labeled=labeled)

@@ -7,6 +7,7 @@ from sklearn.kernel_ridge import KernelRidge
 from builders import random_csr, separable
 from labelwood import KernelRidgeClassifier, KernelRidgeRegressor
 from labelwood.errors import DataError, ParameterError
+from labelwood.kernels.functions import KernelFunction
 from labelwood.kernels.ridge.representations import REPRESENTATIONS, choose_representation
 
 RNG = np.random.default_rng(0)
@@ -222,3 +223,28 @@ def test_damaged_models_are_refused():
 def test_sparse_samples_stay_sparse():
     fitted = KernelRidgeRegressor(alpha=0.1).fit(random_csr(30, 50), np.arange(30.0))
     assert sp.issparse(fitted.X_fit_)
+
+
+def test_kernel_values_of_unlabeled_samples_are_computed_in_blocks(monkeypatch):
+    rng = np.random.default_rng(0)
+    labeled, more = rng.random((20, 2)), rng.random((500, 2))
+    y = np.sin(5 * labeled[:, 0])
+    whole = KernelRidgeRegressor(alpha=0.01, representation="kernel")
+    expected = whole.fit(labeled, y, X_unlabeled=more).transduction_
+    monkeypatch.setattr("labelwood.kernels.functions._BLOCK_BYTES", 8 * 20 * 64)
+    largest = []
+    call = KernelFunction.__call__
+    monkeypatch.setattr(
+        KernelFunction, "__call__", lambda k, A, B: largest.append(A.shape[0]) or call(k, A, B)
+    )
+    again = KernelRidgeRegressor(alpha=0.01, representation="kernel")
+    np.testing.assert_allclose(again.fit(labeled, y, X_unlabeled=more).transduction_, expected)
+    assert max(largest) == 64
+
+
+def test_values_at_all_samples_beyond_memory_are_refused(monkeypatch):
+    monkeypatch.setattr("labelwood.core.memory.available_memory", lambda: 8 * 3 * 20**2 + 1)
+    with pytest.raises(MemoryError, match=r"values of 1 outputs at 1,020 samples needs"):
+        KernelRidgeRegressor(alpha=0.1, representation="kernel").fit(
+            np.ones((20, 2)), np.ones(20), X_unlabeled=np.ones((1000, 2))
+        )

@@ -239,7 +239,10 @@ class KernelBoosting(FittedEstimator):
         if not isinstance(self.stopping, str):
             return
         rule = self.stopping_times_[:, RULES.index(self.stopping)]
-        late = int(((rule < 0) | (rule > self.n_iter_)).sum())
+        unmet = (rule < 0) | (rule > self.n_iter_)
+        if self.stopping == "cv":  # a least loss at the limit may not be the least
+            unmet |= rule == self.max_iter
+        late = int(unmet.sum())
         if late:
             self.stop_reason_ = (
                 f"iteration limit ({self.max_iter}) for {late} of {rule.size} outputs before "

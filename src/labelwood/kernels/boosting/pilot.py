@@ -58,7 +58,7 @@ def noise_and_norm(
         of_noise = variance / n * float((mu * np.square(shrink)).sum())
         return float(np.sqrt(max(fitted - of_noise, _LEAST_NORM**2 * float(total[output]))))
 
-    ridges = _RIDGES * max(float(mu[0]), 1e-300)
+    ridges = _RIDGES * max(float(mu.max(initial=0)), 1e-300)
     variances, norms = np.empty(Y.shape[1]), np.sqrt(total)
     for output in range(Y.shape[1]):
         variance, _ = min((fit(float(r), output) for r in ridges), key=lambda one: one[0] / one[1])

@@ -5,19 +5,21 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from labelwood.core.caller import user_stacklevel
 from labelwood.core.contract import FittedAttributes
 from labelwood.core.estimator import LabelEstimator
 from labelwood.core.params import N_JOBS, Boolean, Constraints, Integer, OneOf, Real
-from labelwood.core.sparse import check_structure
+from labelwood.core.sparse import check_structure, row_numbers
 from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, AnyArray
 from labelwood.errors import DataError
 from labelwood.kernels.functions import Samples, canonical
 from labelwood.kernels.graph import neighbors as knn
 from labelwood.kernels.graph.transduction import (
+    answer_faded_nodes,
     check_graph,
     make_system,
     node_scales,
@@ -143,7 +145,12 @@ class GraphLaplacianClassifier(LabelEstimator):
         self.n_jobs = n_jobs
 
     def fit(
-        self, X: object, y: object, *, X_unlabeled: object = None, labeled: object = None
+        self,
+        X: object,
+        y: object,
+        *,
+        X_unlabeled: object = None,
+        labeled: ArrayLike | None = None,
     ) -> Self:
         """Build the graph and spread the labels of the labeled samples.
 
@@ -151,7 +158,9 @@ class GraphLaplacianClassifier(LabelEstimator):
         ----------
         X : samples, or with metric="precomputed" the graph
         y : labels of the rows of X
-            In an indicator or in label lists, rows without a label are unlabeled.
+            In an indicator or in label lists, rows without a label are unlabeled. Of one class
+            a sample every row is labeled, and −1 is a class like any other: name the labeled
+            rows, or give the others as `X_unlabeled`.
         X_unlabeled : more samples, all unlabeled
         labeled : mask or row numbers
             Which rows of `y` count, where it is not all those with a label: a row that has no
@@ -178,6 +187,7 @@ class GraphLaplacianClassifier(LabelEstimator):
             least=_LEAST_SCORE,
             n_jobs=self.n_jobs,
         )
+        solved = answer_faded_nodes(system, solved, tol=float(self.tol), least=_LEAST_SCORE)
         self.graph_, self.labeled_ = W, nodes.astype(np.int64)
         self.transduction_, self.mass_ = solved.scores, solved.mass
         missing, component = unanswered_nodes(W, nodes)
@@ -188,16 +198,13 @@ class GraphLaplacianClassifier(LabelEstimator):
         self._set_stop_reason(solved.n_iter, solved.converged)
         return self
 
-    def _labeled_rows(self, Y: CSR, labeled: object) -> AnyArray:
+    def _labeled_rows(self, Y: CSR, labeled: ArrayLike | None) -> AnyArray:
         if labeled is None:
             rows = np.flatnonzero(np.diff(Y.indptr)) if self.multilabel_ else np.arange(Y.shape[0])
             # Without a single label column everything is known: that there is none.
             rows = np.arange(Y.shape[0]) if Y.shape[1] == 0 else rows
         else:
-            given = np.asarray(labeled)
-            rows = np.flatnonzero(given) if given.dtype == bool else np.unique(given)
-            if rows.size and (rows.min() < 0 or rows.max() >= Y.shape[0]):
-                raise DataError(f"labeled must name rows in 0…{Y.shape[0] - 1}.")
+            rows = np.unique(row_numbers(labeled, Y.shape[0], name="labeled"))
         if rows.size == 0:
             raise DataError("No sample is labeled; at least one must be.")
         return rows
@@ -235,12 +242,12 @@ class GraphLaplacianClassifier(LabelEstimator):
         if k < 1:
             graph = sp.csr_array((new.shape[0], n), dtype=np.float64)
         elif self.metric_ == "cosine":
-            found = knn.CosineIndex.of(known).topk(new, k, same=same, n_jobs=self.n_jobs)
+            index: knn.CosineIndex = self._index(known, same)
+            found = index.topk(new, k, same=same, n_jobs=self.n_jobs)
             graph = knn.cosine_graph(*found, n)
         else:
-            indices, distances = knn.euclidean_neighbors(
-                known, new, k, same=same, n_jobs=self.n_jobs
-            )
+            searched = None if same else new
+            indices, distances = knn.euclidean_neighbors(self._index(known, same), searched, k)
             if same:
                 self.scales_ = np.maximum(distances[:, -1], 1e-12)
             own = self.scales_ if same else np.maximum(distances[:, -1], 1e-12)
@@ -248,6 +255,22 @@ class GraphLaplacianClassifier(LabelEstimator):
         if self.weights == "uniform":
             graph.data[:] = 1
         return graph
+
+    def _index(self, known: Samples, fitting: bool) -> Any:
+        """An index of the nodes, which is kept from the first prediction on.
+
+        It takes as much memory as the samples themselves, and is not needed for those of `fit`.
+        """
+        if fitting:
+            self._index_cache: dict[str, Any] = {}
+            return knn.make_index(self.metric_, known, self.n_jobs)
+        if "_index_cache" not in vars(self):  # after loading
+            self._index_cache = {}
+        cache = self._index_cache
+        found = cache.get("index")
+        if found is None or found[0] is not known:  # threads at worst make it twice
+            found = cache["index"] = (known, knn.make_index(self.metric_, known, self.n_jobs))
+        return found[1]
 
     def _set_stop_reason(self, n_iter: int, converged: bool) -> None:
         self.n_iter_ = max(n_iter, 1)

@@ -1,6 +1,6 @@
 """Nearest-neighbor graphs of samples: exact cosine for sparse rows, Euclidean for tables."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -101,14 +101,19 @@ def cosine_graph(neighbors: AnyArray, cosines: FloatArray, n: int) -> CSR:
     return graph
 
 
-def euclidean_neighbors(
-    X: Samples, new: Samples, k: int, *, same: bool, n_jobs: int | None
-) -> tuple[AnyArray, DoubleArray]:
-    """The k nearest rows of `X` to each row of `new`, by scikit-learn, and their distances."""
+def make_index(metric: str, X: Samples, n_jobs: int | None) -> Any:
+    """Rows of `X` to be searched: a `CosineIndex`, or scikit-learn's for distances."""
     from sklearn.neighbors import NearestNeighbors
 
-    searcher = NearestNeighbors(n_neighbors=k, n_jobs=n_jobs).fit(X)
-    distances, neighbors = searcher.kneighbors(None if same else new)
+    return CosineIndex.of(X) if metric == "cosine" else NearestNeighbors(n_jobs=n_jobs).fit(X)
+
+
+def euclidean_neighbors(index: Any, new: Samples | None, k: int) -> tuple[AnyArray, DoubleArray]:
+    """The k nearest rows of the index to each row of `new`, and their distances.
+
+    None stands for the rows of the index, none of which is its own neighbor.
+    """
+    distances, neighbors = index.kneighbors(new, n_neighbors=k)
     return neighbors, np.asarray(distances, dtype=np.float64)
 
 

@@ -24,6 +24,8 @@ from labelwood.core.types import CSR, AnyArray, DoubleArray
 from labelwood.errors import DataError
 from labelwood.kernels.graph import _solve_kernels as kernels
 
+_LEAST_MASS = 1e-200
+
 
 class GraphSystem(NamedTuple):
     """The matrix of the least-squares problem: a diagonal, and −weights beside it."""
@@ -138,3 +140,39 @@ def solve_labels(
     converged = converged and all(solved for _, _, solved in parts)
     whole = sp.hstack(scores, format="csr") if scores else sp.csr_array((m, 0), dtype=np.float32)
     return Transduction(sp.csr_array(whole, dtype=np.float32), mass, int(n_iter), bool(converged))
+
+
+def answer_faded_nodes(
+    system: GraphSystem, solved: Transduction, *, tol: float, least: float
+) -> Transduction:
+    """Answer nodes so far from all labeled ones that their mass is below the solver's tolerance.
+
+    The decay makes the mass fall by a constant factor with each edge, and conjugate gradient
+    never reaches nodes where it is below `tol`. They are answered layer by layer, from the
+    reached ones outwards, as new nodes would be: by the mean of the neighbors nearer to a label,
+    weighted by edge and mass.
+    """
+    known = solved.mass > tol
+    W = make_csr(system.indptr, system.indices, system.weights, (known.size, known.size))
+
+    def next_layer() -> AnyArray:
+        return np.flatnonzero(~known & (W @ known.astype(np.float64) > 0))
+
+    layer = next_layer()
+    if layer.size == 0:
+        return solved
+    mass = np.where(known, solved.mass, 0.0)
+    scores = sp.csr_array(sp.diags_array(known.astype(np.float64)) @ solved.scores)
+    while layer.size:
+        share = sp.csr_array(W[layer] @ sp.diags_array(mass))
+        total = np.asarray(share.sum(axis=1), dtype=np.float64).ravel()
+        mean = sp.coo_array(sp.diags_array(1 / total) @ share @ scores)
+        kept = mean.data >= least
+        rows, columns = mean.coords
+        answers = (mean.data[kept], (layer[rows[kept]], columns[kept]))
+        scores = scores + sp.csr_array(answers, shape=scores.shape)
+        # Only ratios matter from here on, which a floor keeps from underflow.
+        mass[layer] = np.maximum(total / system.diagonal[layer], _LEAST_MASS)
+        known[layer] = True
+        layer = next_layer()
+    return solved._replace(scores=sp.csr_array(scores, dtype=np.float32), mass=mass)

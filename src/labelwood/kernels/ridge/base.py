@@ -109,6 +109,9 @@ class KernelRidge(FittedEstimator):
         size = p if by_features else rows
         require_matrix(size, size, 3, f"a {size:,} × {size:,} kernel matrix", _REMEDY)
         require_matrix(size, n_outputs, 2, f"coefficients of {n_outputs:,} outputs", _REMEDY)
+        if unlabeled is not None:
+            what = f"values of {n_outputs:,} outputs at {m:,} samples"
+            require_matrix(m, n_outputs, 2, what, "fit without X_unlabeled, and predict in parts")
         K = None if by_features else function(X, X)
         alpha = self._choose_alpha(X, K, targets, mean_diagonal)
         max_iter = 10 * n if self.max_iter is None else int(self.max_iter)

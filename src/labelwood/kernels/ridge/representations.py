@@ -19,7 +19,7 @@ import scipy.linalg
 
 from labelwood.core.types import AnyArray, DoubleArray
 from labelwood.errors import DataError
-from labelwood.kernels.functions import KernelFunction, Samples, stack
+from labelwood.kernels.functions import KernelFunction, Samples, row_slices, stack
 from labelwood.kernels.samples import Targets
 
 REPRESENTATIONS = ("features", "kernel", "dual", "gaussian_process")
@@ -213,7 +213,13 @@ def _finish(problem: RidgeProblem, K: DoubleArray, dual_coef: DoubleArray) -> Ri
     norm = (dual_coef * f).sum(axis=0)
     transduction = None
     if problem.X_unlabeled is not None:
-        transduction = np.vstack([f, problem.function(problem.X_unlabeled, problem.X) @ dual_coef])
+        more = problem.X_unlabeled
+        # In blocks: of many unlabeled samples not all kernel values are in memory at once.
+        blocks = [
+            problem.function(more[rows], problem.X) @ dual_coef
+            for rows in row_slices(more.shape[0], problem.X.shape[0])
+        ]
+        transduction = np.vstack([f, *blocks])
     return RidgeSolution(None, dual_coef, gap, norm, transduction, X_fit=problem.X)
 
 
