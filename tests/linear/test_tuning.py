@@ -20,12 +20,10 @@ def noisy(n=1000, noise=1.0, seed=0):
     return sp.csr_array(X), sp.csr_array(np.eye(6, dtype=np.float32)[best])
 
 
-@pytest.mark.parametrize(
-    ("kind", "n", "noise"), [(OneVsRestSVM, 2000, 2.0), (LabelTreeClassifier, 1000, 1.0)]
-)
-def test_noise_wants_a_smaller_C_and_gets_it(kind, n, noise):
-    X, Y = noisy(n, noise)
-    model = kind(C="auto", random_state=0).fit(X, Y)
+@BOTH
+def test_noise_wants_a_smaller_C_and_gets_it(kind):
+    X, Y = noisy()
+    model = kind(C="auto", random_state=0).fit(0.1 * X, Y)
     default = kind().C
     assert default > model.C_
     tried = {trial["C"]: trial["score"] for trial in model.tuning_["trials"]}
@@ -112,6 +110,20 @@ def test_small_data_are_cross_validated_and_of_large_data_a_part_is_taken():
     (part,) = held_out_parts(large.X, large.Y, 0)
     assert 1000 < part.X.shape[0] < 10_000
     assert part.X_held_out.shape[0] == 4000
+
+
+def test_a_part_is_fitted_with_a_larger_C_than_the_one_it_is_tried_for():
+    X, Y = noisy()
+    tried = []
+
+    class Recorded(OneVsRestSVM):
+        def fit(self, X, Y):
+            tried.append(self.C)
+            return super().fit(X, Y)
+
+    tuning = tune_C(Recorded(C="auto", random_state=0), X, Y, 0.5)
+    assert tried[0] == pytest.approx(0.5 * 1.25**0.4)  # four fifths of the samples
+    assert min(tried) == pytest.approx(tuning.trials[0].C * 1.25**0.4)
 
 
 @pytest.mark.parametrize("n_labels", [0, 1])

@@ -40,9 +40,16 @@ def with_default_C(estimator: Any) -> Any:
     return clone(estimator).set_params(C=C, calibrate=False)
 
 
+def to_try(estimator: Any, C: float, part: Part) -> Any:
+    """A copy to fit a part with; `C` is for all samples where it is tuned, and as it came else."""
+    used = part.C_for(C) if isinstance(estimator.C, str) else C
+    return clone(estimator).set_params(C=used, calibrate=False)
+
+
 def head(part: Part, n: int) -> Part:
     """The same with the first `n` samples to fit on."""
-    return part._replace(X=part.X[:n], Y=part.Y[:n])
+    share = part.share * min(n, part.X.shape[0]) / part.X.shape[0]
+    return part._replace(X=part.X[:n], Y=part.Y[:n], share=share)
 
 
 class Size(NamedTuple):
@@ -98,12 +105,12 @@ def expected_cost(
 ) -> Cost:
     """Time and memory of the whole fit: powers of the samples, through `pilots` and a smaller one.
 
-    `pilots` were fitted on `part` with `C`, and `copies` is how often the model is held at the
+    `pilots` were fitted on `part` to try `C`, and `copies` is how often the model is held at the
     peak.
     """
     n = part.X.shape[0]
-    model = clone(estimator).set_params(C=C, calibrate=False)
-    quarter = timed_fit(model, head(part, max(n // _QUARTER, 1)))
+    smaller = head(part, max(n // _QUARTER, 1))
+    quarter = timed_fit(to_try(estimator, C, smaller), smaller)
     seconds = float(np.median([one.seconds for one in pilots]))
     size_of_model = float(np.median([one.bytes for one in pilots]))
     factor = _CALIBRATION if getattr(estimator, "calibrate", False) else 1.0

@@ -14,6 +14,7 @@ from labelwood.auto.pilots import (
     head,
     scaled_cost,
     timed_fit,
+    to_try,
     with_default_C,
 )
 from labelwood.core.types import CSR
@@ -89,7 +90,7 @@ class _Trials:
         """Fit on all parts, and rank what they hold out."""
         found = []
         for part in self.parts:
-            model = clone(self.estimator).set_params(C=C, calibrate=False)
+            model = to_try(self.estimator, C, part)
             self.pilots.setdefault(C, []).append(timed_fit(model, part))
             model.set_params(**self.search)
             found.append(_quality(model, part, self.objective))
