@@ -16,6 +16,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from benchmarks.growth import LEARNERS, POINTS, SIZES
+from benchmarks.harness import SHARED_DATA
 from labelwood import (
     BestArmExperiment,
     BudgetedTreeClassifier,
@@ -26,6 +27,7 @@ from labelwood import (
     StreamMonitor,
     TextVectorizer,
     TwoStateGaussianHMM,
+    load_dataset,
     pydocs,
     split,
 )
@@ -131,6 +133,27 @@ def budgeted_tree(axes: Any) -> None:
     with matplotlib.rc_context({"text.color": "#333333"}):  # the boxes of nodes are white
         model.fit(X, package).plot(axes, feature_names=words.get_feature_names_out())
     axes.set_title("A budgeted tree: is this docstring of NumPy or of SciPy?", color=GRAY)
+
+
+def reuters_tree(axes: Any) -> None:
+    """Liu & Tsang 2017, Figure 7, on newswire: two words a decision tell acquisitions apart."""
+    folder = SHARED_DATA / "reuters21578"
+    train, test = (load_dataset(folder / f"{part}.txt.xz") for part in ("train", "test"))
+    words, topics = ((folder / f"{one}.txt").read_text().split() for one in ("features", "labels"))
+    y, y_test = (
+        np.where(data.Y[:, [topics.index("acq")]].toarray().ravel() > 0, "acquisition", "other")
+        for data in (train, test)
+    )
+    model = BudgetedTreeClassifier(budget=2, max_depth=3, random_state=0, n_jobs=2)
+    wrong = np.mean(model.fit(train.X, y).predict(test.X) != y_test)
+    with matplotlib.rc_context({"text.color": "#333333"}):  # the boxes of nodes are white
+        model.plot(axes, feature_names=words)
+    axes.set_title(
+        f"Is this Reuters story about an acquisition? {len(model.selected_features_)} of "
+        f"{len(words):,} words, {100 * wrong:.1f} % wrong of {y_test.size:,} stories "
+        f"({100 * np.mean(y_test == 'acquisition'):.1f} % are)",
+        color=GRAY,
+    )
 
 
 def p_value_path(axes: Any) -> None:
@@ -264,6 +287,7 @@ FIGURES: dict[str, tuple[Callable[[Any], None], tuple[float, float]]] = {
     "reliability": (reliability, (6.5, 4.2)),
     "psp_by_frequency": (psp_by_frequency, (7.5, 3.8)),
     "budgeted_tree": (budgeted_tree, (11, 5)),
+    "reuters_tree": (reuters_tree, (11, 5)),
     "p_value_path": (p_value_path, (6.5, 3.6)),
     "wealth_ledger": (wealth_ledger, (6.5, 3.6)),
     "hmm_states": (hmm_states, (7.5, 3.2)),

@@ -60,6 +60,14 @@ EXPLAINED: dict[tuple[str, str], str] = {
         "trees/bounds/linear_decisions.py",
         "return scores / (norm or 1.0), squares, int(features.size), int(matrix.shape[1])",
     ): "for a decision of weight 0 alone, whose scores are 0",
+    (
+        "taxonomy/bounds.py",
+        "last = max((k for k in range(_MOST_DOUBLINGS) if too_large(2**k)), default=-1)",
+    ): "any negative number says that no t is too large; the base is noticed",
+    (
+        "taxonomy/bounds.py",
+        "low, high = 2**last, 2 ** (last + 1)",
+    ): "a further upper end is searched to the same t; the lower end is noticed",
     ("metrics/intervals.py", "_FLOATS_AT_ONCE = 2**22"): "size of a block: no result depends on it",
 }
 _SECONDS = 300

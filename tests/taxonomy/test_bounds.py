@@ -8,6 +8,8 @@ from scipy import stats
 
 from labelwood.errors import DataError, ParameterError
 from labelwood.taxonomy.bounds import (
+    _below_one_from,
+    _binomial_below,
     bias_bound,
     eigenvalue_bound,
     regret_bound,
@@ -126,26 +128,52 @@ def test_the_sharper_bound_is_never_larger(process, doublings):
     assert sharper_regret_bound(process, t).value <= regret_bound(process, t).value * (1 + 1e-9)
 
 
-def test_the_sharper_bound_averages_over_the_number_of_examples():
-    t = 400
+# The second is met so seldom that too few examples for the bias are not beyond all doubt.
+@pytest.mark.parametrize(
+    ("process", "t", "unlearned"),
+    [(TWO, 400, 0.5), (Process(1, [3], [1.0], [1.0], [1.0], [0.16]), 101, 0.0)],
+)
+def test_the_sharper_bound_averages_over_the_number_of_examples(process, t, unlearned):
     n = np.arange(t)
     total = np.zeros(4)
-    for i in range(2):
-        gamma, lam, p = TWO.margin[i], TWO.eigenvalue[i], TWO.predicted[i]
-        weights = stats.binom.pmf(n, t - 1, TWO.observed[i])
+    for i in range(process.margin.size):
+        gamma, lam, p = process.margin[i], process.eigenvalue[i], process.predicted[i]
+        weights = stats.binom.pmf(n, t - 1, process.observed[i])
         parts = [
             weights @ (2 * np.exp(-(gamma**2) * (2 + lam * n / 2) / 8)),
-            weights @ (2 * (math.exp(-0.5) / 0.5**0.5) ** (lam * n)),
+            weights @ (process.n_features * (math.exp(-0.5) / 0.5**0.5) ** (lam * n)),
             weights @ (2 / (2 + lam * n / 2) >= gamma / 2),
         ]
         if sum(parts) < 1:
             total[:3] += p * np.array(parts)
         else:
             total[3] += p
-    bound = sharper_regret_bound(TWO, t)
+    bound = sharper_regret_bound(process, t)
     np.testing.assert_allclose(list(bound.terms.values()), total, rtol=1e-9, atol=1e-15)
     assert bound.terms["margins"] > 0
-    assert bound.terms["unlearned nodes"] == 0.5
+    assert bound.terms["unlearned nodes"] == unlearned
+
+
+def test_the_distribution_of_the_number_of_examples_is_binomial():
+    k, p = np.arange(-1.0, 9.0), np.full(10, 0.3)
+    np.testing.assert_allclose(
+        _binomial_below(k + 0.5, 7.0, p), stats.binom.cdf(k, 7, 0.3), rtol=1e-12, atol=1e-15
+    )
+
+
+@pytest.mark.parametrize("start", [1, 2, 3, 7, 8, 9, 1000, 2**99])
+def test_the_first_time_below_one_is_found_among_all(start):
+    assert _below_one_from(lambda _, t: {"any": 0.5 + (t < start)}, TWO) == start
+
+
+def test_a_time_that_no_stream_reaches_is_infinite():
+    assert _below_one_from(lambda _, t: {"any": 0.5 + (t <= 2**99)}, TWO) == math.inf
+
+
+def test_without_a_node_that_is_met_nothing_is_needed():
+    never = regret_bound(Process(2, [1], [0.5], [0.5], [0.0], [1.0]), 5)
+    assert never.value == 0
+    assert never.facts == {"minimal t": 1, "below 1 from t": 1}
 
 
 def test_the_sharper_bound_begins_with_all_nodes_unlearned():
@@ -214,6 +242,7 @@ def test_lemma_1_follows_from_the_matrix_chernoff_inequality_for_every_n(n, d, s
 def test_lemma_1_is_what_the_paper_writes():
     bound = eigenvalue_bound(5_000, 2, 0.4)
     assert bound.value == pytest.approx(2 * 5_001 * math.exp(-5_000 * 0.16 / 304))
+    assert bound.trivial == 1
     assert bound.remark == ""
     few = eigenvalue_bound(30, 2, 0.4)
     assert few.facts["matrix Chernoff"] == pytest.approx(2 * (math.sqrt(2) / math.exp(0.5)) ** 12)

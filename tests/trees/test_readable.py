@@ -43,7 +43,7 @@ def test_a_drawing_of_fifteen_leaves_has_a_box_for_each_node(model):
     boxes = [text for text in axes.texts if text.get_bbox_patch() is not None]
     assert len(boxes) == 29
     # Signs beside the branches are short: conditions, which can be long, stand in the boxes.
-    beside = {text.get_text() for text in axes.texts if text.get_bbox_patch() is None}
+    beside = {text.get_text().strip() for text in axes.texts if text.get_bbox_patch() is None}
     assert beside == {"yes", "no"}
     assert sum("<" in box.get_text() for box in boxes) == 14
     width, _ = axes.figure.get_size_inches()

@@ -143,7 +143,9 @@ def plot(reader: TreeReader, ax: Any = None, tree: int = 0) -> Any:
             for branch, sign in zip(test.branches, test.signs, strict=True):
                 ax.plot([x[node], x[branch.node]], [y, y - 1], color="0.6", zorder=1)
                 middle = (x[node] + x[branch.node]) / 2
-                ax.text(middle, y - 0.5, sign, ha="center", color="0.4", parse_math=False)
+                # Beside the line, in a gray that is readable on a light and on a dark page.
+                side, space = ("right", f"{sign}  ") if middle < x[node] else ("left", f"  {sign}")
+                ax.text(middle, y - 0.5, space, ha=side, color="#868686", parse_math=False)
         # A dollar in a name is no mathematics.
         ax.text(
             x[node],

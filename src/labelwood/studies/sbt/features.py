@@ -67,17 +67,22 @@ def _models(
     for budget in budgets:
         decisions = [BudgetedClassifier(budget, C=C) for C in C_GRID]
         yield "BAC", budget, best_of(decisions, splits, options)
-    n_features = splits[0].X.shape[1]
     for budget in budgets:
-        unlimited: dict[str, Any] = {"plane_size": budget, "max_planes": FGM_PLANES}
-        machines = [BudgetedClassifier(n_features, C=C, **unlimited) for C in C_GRID]
-        yield "FGM", budget, best_of(machines, splits, options)
+        yield "FGM", budget, best_of(_machines(budget, splits[0]), splits, options)
     for learner, sparse in _sparse(options.seed).items():
         paths = [_within(sparse, split, budgets) for split in splits]
         for budget, *models in zip(budgets, *paths, strict=True):
             yield learner, budget, models
     linear = [LinearSVC(C=C, max_iter=10_000, random_state=options.seed) for C in C_GRID]
     yield "linear SVM", None, best_of(linear, splits, options)
+
+
+def _machines(plane_size: int, split: Split) -> list[Any]:
+    """Feature generating machines: all features of their planes, however many."""
+    from labelwood.linear.budgeted import BudgetedClassifier
+
+    unlimited: dict[str, Any] = {"plane_size": plane_size, "max_planes": FGM_PLANES}
+    return [BudgetedClassifier(split.X.shape[1], C=C, **unlimited) for C in C_GRID]
 
 
 def _of_planes(budget: int, options: Options) -> list[Any]:

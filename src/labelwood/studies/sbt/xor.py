@@ -18,6 +18,7 @@ from labelwood.studies.sbt._binary import Split, error, is_tree
 
 NOISE = (200, 1_000, 5_000)
 BUDGETS = (1, 3)
+FGM_PLANE_SIZE, FGM_PLANES = 3, 30  # of a feature generating machine
 MOST_WITHOUT_PAIRS = 1_000  # the trees are large, and wrong, beyond
 N_TRAIN, N_TEST = 10_000, 2_000
 PARTS = {  # centre and standard deviation of the noise
@@ -62,6 +63,7 @@ def _learners(part: str, n_noise: int, options: Options) -> dict[str, Any]:
     from sklearn.svm import LinearSVC
     from sklearn.tree import DecisionTreeClassifier
 
+    from labelwood.linear.budgeted import BudgetedClassifier
     from labelwood.trees.budgeted import BudgetedTreeClassifier
 
     threads: dict[str, Any] = {"random_state": options.seed, "n_jobs": options.jobs}
@@ -73,6 +75,9 @@ def _learners(part: str, n_noise: int, options: Options) -> dict[str, Any]:
             1, second_order=False, **threads
         )
     if part == "original":
+        learners["FGM"] = BudgetedClassifier(
+            n_noise + 2, plane_size=FGM_PLANE_SIZE, max_planes=FGM_PLANES
+        )
         learners["linear SVM"] = LinearSVC(random_state=options.seed)
         learners["CART"] = DecisionTreeClassifier(random_state=options.seed)
         learners["random forest"] = RandomForestClassifier(**threads)
@@ -96,12 +101,16 @@ def _measure(model: Any, split: Split) -> Row:
 def _deciding(model: Any, n_features: int) -> int:
     """How many of the two features that the model uses most are those that decide."""
     import numpy as np
+    from scipy import sparse
 
     if is_tree(model):
         use = np.zeros(n_features)
         use[model.selected_features_] = model.feature_usage_
     else:
-        use = model.feature_importances_ if hasattr(model, "n_classes_") else abs(model.coef_[0])
+        weights = getattr(model, "feature_importances_", None)
+        weights = model.coef_ if weights is None else weights
+        weights = weights.toarray() if sparse.issparse(weights) else weights
+        use = abs(np.ravel(weights))
     most = np.argsort(-use, kind="stable")[:2]
     return int(((most < 2) & (use[most] > 0)).sum())
 
@@ -113,7 +122,7 @@ def draw(figure: Any, rows: Sequence[Row]) -> None:
 
 STUDY = Study(
     name="sbt-xor",
-    title="Test error on XOR among noise features of SBT, linear SVM, CART and random forest",
+    title="Test error on XOR among noise features of SBT, FGM, linear SVM, CART and forest",
     parts=dict.fromkeys(PARTS, ()),
     columns={
         "features": "",
@@ -133,6 +142,7 @@ STUDY = Study(
         "by a pair of features, where no linear one helps.",
         "B: features in a decision; without pairs: linear splits alone, up to "
         f"{MOST_WITHOUT_PAIRS:,} noise features; seconds: training, with compiled kernels.",
+        f"FGM: all features of up to {FGM_PLANES} planes of {FGM_PLANE_SIZE} features each.",
         "noise: uniform on (0, 1); centred: on (−½, ½); rescaled: of mean 0 and variance 1. CART "
         "and forests do not depend on scales.",
     ),
