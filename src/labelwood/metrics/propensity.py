@@ -1,4 +1,4 @@
-"""How likely a true label is to be in the data at all."""
+"""How likely a true label is to be in the data at all, by the model of `core.propensity`."""
 
 import numpy as np
 

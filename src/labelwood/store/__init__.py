@@ -1,1 +1,5 @@
-"""Models on disk: JSON and safetensors, no code."""
+"""Models on disk: JSON and safetensors, no code.
+
+`models` saves and loads, `directory` reads and replaces the files, and `codec.decode_checked`
+checks what a model file holds before it becomes an estimator.
+"""

@@ -13,10 +13,10 @@ from labelwood.trees.budgeted.estimator import BudgetedTreeClassifier
 from labelwood.trees.budgeted.pruning import (
     LADDER,
     N_PARTS,
+    apply_gain_rule,
+    apply_paper_rule,
     choose,
     parts_of,
-    settle,
-    settle_as_printed,
 )
 
 
@@ -162,7 +162,7 @@ def test_a_decision_stays_when_it_gains_what_its_choices_explain(by, margin, sta
     left.leaf_errors = right.leaf_errors = below / 2
     node.decision = SimpleNamespace(features=np.arange(k))
     node.positive, node.negative = left, right
-    settle([node, left, right], [samples], [min_gain])
+    apply_gain_rule([node, left, right], [samples], [min_gain])
     assert (node.n_leaves == 2) == stays
 
 
@@ -204,7 +204,7 @@ def _chain(errors):
 )
 def test_the_printed_rule_removes_both_children_when_their_errors_are_larger(errors, n_leaves):
     nodes = _chain(errors)
-    settle_as_printed(nodes)
+    apply_paper_rule(nodes)
     assert nodes[0].n_leaves == n_leaves
 
 

@@ -1,4 +1,8 @@
-"""Best-arm identification against a control, with always-valid p-values and intervals."""
+"""Best-arm identification against a control, with always-valid p-values and intervals.
+
+The bounds are inverted into p-values by `_kernels.evidence`, which `always_valid` calls; tests
+of the difference between two arms are in `labelwood.experiments.evidence`.
+"""
 
 from labelwood.experiments.best_arm._kernels import (
     UNIFORM,

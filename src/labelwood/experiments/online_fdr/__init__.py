@@ -1,4 +1,8 @@
-"""Online control of the false discovery rate."""
+"""Online control of the false discovery rate.
+
+A procedure gives a level before each test (`next_level`) and updates its wealth after it
+(`_update_wealth`): `lord` has LORD, `investing` LORD++, alpha-investing and SAFFRON.
+"""
 
 from labelwood.experiments.online_fdr.asynchronous import AsynchronousFDR, RunningTest
 from labelwood.experiments.online_fdr.base import OnlineProcedure

@@ -67,7 +67,7 @@ class OnlineProcedure(ABC):
             )
         p = check_p_value(p, f"test {self.n_tests + 1}")
         discovery = p <= self._level
-        self._settle(p, self._level, discovery)
+        self._update_wealth(p, self._level, discovery)
         self._p_values.append(p)
         self._n_discoveries += discovery
         self._level = None
@@ -78,7 +78,7 @@ class OnlineProcedure(ABC):
         """Compute the level."""
 
     @abstractmethod
-    def _settle(self, p: float, level: float, discovery: bool) -> None:
+    def _update_wealth(self, p: float, level: float, discovery: bool) -> None:
         """Pay for the test, and earn for the discovery; `n_tests` is still that before it."""
 
     def to_dict(self) -> dict[str, Any]:

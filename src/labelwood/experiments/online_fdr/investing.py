@@ -78,7 +78,7 @@ class _AllDiscoveries(OnlineProcedure):
         refill = (1 - self.decay) * self.initial_wealth if self.n_discoveries == 0 else 0.0
         return self.decay * self._wealth + refill
 
-    def _settle(self, p: float, level: float, discovery: bool) -> None:
+    def _update_wealth(self, p: float, level: float, discovery: bool) -> None:
         self._wealth = self._carried_wealth()
         if self._must_pay(p, discovery):
             self._wealth = max(0.0, self._wealth - self._price(level))

@@ -36,7 +36,7 @@ class _RecentDiscovery(OnlineProcedure):
         # The sum of γ may exceed one by rounding; what is not there is not spent.
         return min(float(self._table.up_to(j)[j - 1]) * self._spread_wealth, self._wealth)
 
-    def _settle(self, p: float, level: float, discovery: bool) -> None:
+    def _update_wealth(self, p: float, level: float, discovery: bool) -> None:
         self._wealth -= level
         if discovery:
             self._wealth = self._spread_wealth = self._rewarded(self._wealth)
@@ -117,7 +117,7 @@ class Bonferroni(OnlineProcedure):
         j = self.n_tests + 1
         return min(self.alpha * float(self._table.up_to(j)[j - 1]), self._wealth)
 
-    def _settle(self, p: float, level: float, discovery: bool) -> None:
+    def _update_wealth(self, p: float, level: float, discovery: bool) -> None:
         self._wealth -= level
 
 
@@ -139,5 +139,5 @@ class Uncorrected(OnlineProcedure):
     def _next_level(self) -> float:
         return self.alpha
 
-    def _settle(self, p: float, level: float, discovery: bool) -> None:
+    def _update_wealth(self, p: float, level: float, discovery: bool) -> None:
         pass

@@ -2,7 +2,8 @@
 
 Labels are grouped so that those of a block need similar samples. A block starts from its positive
 samples and some random ones, is solved, scores all samples, adds those that score too high to its
-working set, and is solved again, until hardly any sample would join.
+working set, and is solved again, until hardly any sample would join (`block_training.train_block`);
+this module runs the blocks.
 """
 
 import joblib

@@ -29,11 +29,11 @@ from labelwood.trees.budgeted.pruning import (
     LADDER,
     N_PARTS,
     Strictness,
+    apply_gain_rule,
+    apply_paper_rule,
     choose,
     cut,
     parts_of,
-    settle,
-    settle_as_printed,
     wrong_by_strictness,
 )
 
@@ -53,9 +53,9 @@ def grow_trees(
         strictness, tried = _strictness(trees, growth, n_jobs)
         nodes, cost = _grow(trees, growth, n_jobs)
         if growth.prune and growth.pruning == "paper":
-            settle_as_printed(nodes)
+            apply_paper_rule(nodes)
         else:
-            settle(nodes, trees, [one.min_gain for one in strictness])
+            apply_gain_rule(nodes, trees, [one.min_gain for one in strictness])
         cut(nodes)
         parts.append(flatten(nodes[: len(trees)], trees))
         pruned += strictness

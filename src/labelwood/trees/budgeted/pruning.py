@@ -29,17 +29,19 @@ class Strictness(NamedTuple):
     error: float
 
 
-def settle(nodes: Sequence[Node], trees: Sequence[Samples], min_gains: Sequence[float]) -> None:
+def apply_gain_rule(
+    nodes: Sequence[Node], trees: Sequence[Samples], min_gains: Sequence[float]
+) -> None:
     """For each node the errors and leaves below, where only decisions stay that gain enough.
 
     Parents come before their children in `nodes`, and nothing is cut yet; `min_gains` has a
     number for each of `trees`, −∞ to keep everything.
     """
     for node in reversed(nodes):
-        _settle(trees[node.tree], node, min_gains[node.tree])
+        _apply_gain_rule_to(trees[node.tree], node, min_gains[node.tree])
 
 
-def _settle(samples: Samples, node: Node, min_gain: float) -> None:
+def _apply_gain_rule_to(samples: Samples, node: Node, min_gain: float) -> None:
     node.subtree_errors, node.n_leaves = node.leaf_errors, 1
     if node.decision is None or node.positive is None or node.negative is None:
         return
@@ -52,8 +54,8 @@ def _settle(samples: Samples, node: Node, min_gain: float) -> None:
         node.subtree_errors, node.n_leaves = below, n_leaves
 
 
-def settle_as_printed(nodes: Sequence[Node]) -> None:
-    """The rule of Liu & Tsang 2017, §5.2, to the letter, in place of `settle`.
+def apply_paper_rule(nodes: Sequence[Node]) -> None:
+    """The rule of Liu & Tsang 2017, §5.2, to the letter, in place of `apply_gain_rule`.
 
     Both children of a node go, with all below them, when the sum of their CV errors is larger
     than that of the node; ties stay, and the root stays. The CV error of a child that is a leaf
@@ -119,7 +121,7 @@ def wrong_by_strictness(
     nodes = in_order(root)
     wrong = np.empty((len(LADDER), rows.size), dtype=bool)
     for k, min_gain in enumerate(LADDER):
-        settle(nodes, trees, [min_gain] * len(trees))
+        apply_gain_rule(nodes, trees, [min_gain] * len(trees))
         wrong[k] = _labels(root)[leaves] != (samples.signs[rows] > 0)
     return wrong
 
