@@ -4,7 +4,7 @@ import importlib
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from labelwood.core.params import parse_parameter
 from labelwood.errors import LabelwoodWarning, ParameterError
@@ -28,6 +28,23 @@ LEARNERS = {
     "ruletree": ("RuleTreeClassifier",),
 }
 _TUNED = ("OneVsRestSVM", "LabelTreeClassifier")  # that can choose their own C
+
+
+class AskedLearner(NamedTuple):
+    """A learner by its name, with the settings of `--set` and what is the same for all."""
+
+    name: str
+    settings: tuple[str, ...]
+    seed: int
+    jobs: int
+
+    def estimators(self) -> dict[str, Any]:
+        """See `make_learners`."""
+        return make_learners(self.name, self.settings, seed=self.seed, jobs=self.jobs)
+
+    def vectorizer(self) -> Any:
+        """See `make_vectorizer`."""
+        return make_vectorizer(self.settings, seed=self.seed, jobs=self.jobs)
 
 
 def make_vectorizer(settings: Sequence[str], *, seed: int = 0, jobs: int | None = None) -> Any:

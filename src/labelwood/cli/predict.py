@@ -18,60 +18,70 @@ if TYPE_CHECKING:
 _BEST = 5  # labels of a sample, where nothing else is asked for and there is no threshold
 
 
+Best = Annotated[
+    int | None,
+    typer.Option(
+        "-k",
+        callback=options.at_least(1),
+        help="The best K labels of each sample; by default the likely.",
+    ),
+]
+Threshold = Annotated[
+    float | None,
+    typer.Option(
+        metavar="P",
+        parser=options.share,
+        help="Labels of at least this probability (0.3 or 30%), in place of the threshold "
+        "that was chosen in training.",
+    ),
+]
+AtLeastOne = Annotated[
+    bool,
+    typer.Option("--at-least-one", help="The best label where none is likely enough."),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        *options.OUTPUT,
+        metavar="FILE",
+        help="File to write, as JSONL, CSV, TSV or Parquet by its suffix; standard output.",
+    ),
+]
+OutputFormat = Annotated[
+    str | None, typer.Option("--to", help="Format to write, when -o FILE does not tell.")
+]
+Long = Annotated[
+    bool,
+    typer.Option("--long", help="In tables a row for each label, and not for each sample."),
+]
+DecimalComma = Annotated[
+    bool,
+    typer.Option(
+        "--decimal-comma",
+        help="In CSV 0,83 for 0.83 and ';' between fields, as spreadsheets set to German or "
+        "French expect.",
+    ),
+]
+Proba = Annotated[
+    bool | None,
+    typer.Option(
+        "--proba/--scores", help="Probabilities (where the model has them), or plain scores."
+    ),
+]
+
+
 @with_source
 def predict(
     model: options.ModelPath,
     source: Source,
-    k: Annotated[
-        int | None,
-        typer.Option(
-            "-k",
-            callback=options.at_least(1),
-            help="The best K labels of each sample; by default the likely.",
-        ),
-    ] = None,
-    threshold: Annotated[
-        float | None,
-        typer.Option(
-            metavar="P",
-            parser=options.share,
-            help="Labels of at least this probability (0.3 or 30%), in place of the threshold "
-            "that was chosen in training.",
-        ),
-    ] = None,
-    at_least_one: Annotated[
-        bool,
-        typer.Option("--at-least-one", help="The best label where none is likely enough."),
-    ] = False,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            *options.OUTPUT,
-            metavar="FILE",
-            help="File to write, as JSONL, CSV, TSV or Parquet by its suffix; standard output.",
-        ),
-    ] = None,
-    output_format: Annotated[
-        str | None, typer.Option("--to", help="Format to write, when -o FILE does not tell.")
-    ] = None,
-    long: Annotated[
-        bool,
-        typer.Option("--long", help="In tables a row for each label, and not for each sample."),
-    ] = False,
-    decimal_comma: Annotated[
-        bool,
-        typer.Option(
-            "--decimal-comma",
-            help="In CSV 0,83 for 0.83 and ';' between fields, as spreadsheets set to German or "
-            "French expect.",
-        ),
-    ] = False,
-    proba: Annotated[
-        bool | None,
-        typer.Option(
-            "--proba/--scores", help="Probabilities (where the model has them), or plain scores."
-        ),
-    ] = None,
+    k: Best = None,
+    threshold: Threshold = None,
+    at_least_one: AtLeastOne = False,
+    output: Output = None,
+    output_format: OutputFormat = None,
+    long: Long = False,
+    decimal_comma: DecimalComma = False,
+    proba: Proba = None,
     jobs: options.Jobs = -1,
     quiet: options.Quiet = False,
 ) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from labelwood.cli import options
 from labelwood.cli.interrupt import stop_if_interrupted
-from labelwood.cli.learners import LEARNERS
+from labelwood.cli.learners import LEARNERS, AskedLearner
 from labelwood.cli.source import Source, check_labels, with_source
 from labelwood.errors import ParameterError
 
@@ -20,51 +20,60 @@ if TYPE_CHECKING:
 _DATA_BYTES_A_MODEL_BYTE = 10
 
 
+Output = Annotated[
+    Path, typer.Option(*options.OUTPUT, metavar="MODEL", help="Directory for the model.")
+]
+Learner = Annotated[
+    str,
+    typer.Option(
+        help=f"One of {', '.join(LEARNERS)}; auto chooses by trial on held-out samples, "
+        "with a --taxonomy between flat learners and hierarchicalrls."
+    ),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A parameter of the learner, or text.NAME=VALUE of the vectorizer; repeatable.",
+    ),
+]
+Threshold = Annotated[
+    str,
+    typer.Option(
+        metavar="auto|none|P",
+        help="Probability from which on predict gives a label: chosen on held-out samples, "
+        "given (0.3 or 30%), or none, which saves a second training and has no probabilities.",
+    ),
+]
+Unlabeled = Annotated[
+    Path | None,
+    typer.Option(help="File of unlabelled points, whose labels --learner graph predicts."),
+]
+SelfTrain = Annotated[
+    bool,
+    typer.Option("--self-train", help="Train one-vs-rest on the graph's confident answers."),
+]
+Precision = Annotated[
+    str,
+    typer.Option(
+        metavar="full|int8",
+        help="Of the weights in the model's file; int8 makes it much smaller, and scores a "
+        "little different.",
+    ),
+]
+
+
 @with_source
 def train(
     source: Source,
-    output: Annotated[
-        Path, typer.Option(*options.OUTPUT, metavar="MODEL", help="Directory for the model.")
-    ],
-    learner: Annotated[
-        str,
-        typer.Option(
-            help=f"One of {', '.join(LEARNERS)}; auto chooses by trial on held-out samples, "
-            "with a --taxonomy between flat learners and hierarchicalrls."
-        ),
-    ] = "auto",
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="A parameter of the learner, or text.NAME=VALUE of the vectorizer; repeatable.",
-        ),
-    ] = None,
-    threshold: Annotated[
-        str,
-        typer.Option(
-            metavar="auto|none|P",
-            help="Probability from which on predict gives a label: chosen on held-out samples, "
-            "given (0.3 or 30%), or none, which saves a second training and has no probabilities.",
-        ),
-    ] = "auto",
-    unlabeled: Annotated[
-        Path | None,
-        typer.Option(help="File of unlabelled points, whose labels --learner graph predicts."),
-    ] = None,
-    self_train: Annotated[
-        bool,
-        typer.Option("--self-train", help="Train one-vs-rest on the graph's confident answers."),
-    ] = False,
-    precision: Annotated[
-        str,
-        typer.Option(
-            metavar="full|int8",
-            help="Of the weights in the model's file; int8 makes it much smaller, and scores a "
-            "little different.",
-        ),
-    ] = "full",
+    output: Output,
+    learner: Learner = "auto",
+    settings: Settings = None,
+    threshold: Threshold = "auto",
+    unlabeled: Unlabeled = None,
+    self_train: SelfTrain = False,
+    precision: Precision = "full",
     objective: options.Objective = "P@k",
     time_limit: options.TimeLimit = None,
     memory_limit: options.MemoryLimit = None,
@@ -77,37 +86,31 @@ def train(
     from labelwood.store.directory import check_replaceable
 
     check_replaceable(output)
-    least = _threshold(threshold)
+    params: dict[str, Any] = {"threshold": _threshold(threshold)}
     if precision not in ("full", "int8"):
         raise ParameterError(f"--precision is full or int8, not {precision!r}")
+    asked = AskedLearner(learner, tuple(settings or ()), seed, jobs)
     if unlabeled is not None or self_train:
         from labelwood.cli.unlabeled import train_with_unlabeled
 
         train_with_unlabeled(
-            source, unlabeled, output, learner, settings or [], self_train, seed, jobs, json, quiet
+            source, unlabeled, output, asked, self_training=self_train, json=json, quiet=quiet
         )
         return
-    along_taxonomy = learner == "auto" and source.taxonomy is not None
     limits = _Limits(objective, time_limit, memory_limit)
     limits.check(learner)
-    with options.remarks(quiet, reading=json), options.announced(not (json or quiet)):
-        estimators, vectorizer = _estimators(
-            None if along_taxonomy else learner, settings or [], seed=seed, jobs=jobs
-        )
+    params |= limits.parameters()
+    shown = not (json or quiet)
+    with options.remarks(quiet, reading=json), options.announced(shown):
+        estimators, vectorizer = _estimators(asked, along_taxonomy=source.taxonomy is not None)
         start = time.perf_counter()
         dataset = source.read()
         read = time.perf_counter() - start
-        if not (json or quiet):
+        if shown:
             typer.echo(repr(dataset))
         check_labels(dataset)
-        if along_taxonomy:
-            from labelwood.cli.learners import make_compared
-
-            own = [one for one in settings or [] if not one.startswith("text.")]
-            estimators = make_compared(own, dataset, seed=seed, jobs=jobs)
-            if len(estimators) == 1 and not (json or quiet):
-                typer.echo(f"learner: {type(estimators[0]).__name__}, for there is a taxonomy")
-        params = {"threshold": least, **limits.parameters()}
+        if not estimators:
+            estimators = _compared(asked, dataset, shown=shown)
         trained = _train(dataset, estimators, vectorizer, params, output, precision, read)
     if json:
         options.print_json(trained.summary(output))
@@ -177,19 +180,26 @@ class _Trained:
         return "\n".join([*lines, f"time: {times}"])
 
 
-def _estimators(
-    learner: str | None, settings: list[str], *, seed: int, jobs: int
-) -> tuple[tuple[Any, ...], Any]:
+def _estimators(asked: AskedLearner, *, along_taxonomy: bool) -> tuple[tuple[Any, ...], Any]:
     """The estimator that is named, or those that `auto` chooses from, and the vectorizer.
 
-    None are those that the data will tell.
+    There are none where `auto` also compares along a taxonomy, which the data tell (`_compared`).
     """
-    from labelwood.cli.learners import make_learners, make_vectorizer
-
-    vectorizer = make_vectorizer(settings, seed=seed, jobs=jobs)
-    if learner is None:
+    vectorizer = asked.vectorizer()
+    if asked.name == "auto" and along_taxonomy:
         return (), vectorizer
-    return tuple(make_learners(learner, settings, seed=seed, jobs=jobs).values()), vectorizer
+    return tuple(asked.estimators().values()), vectorizer
+
+
+def _compared(asked: AskedLearner, dataset: "Dataset", *, shown: bool) -> tuple[Any, ...]:
+    """The estimators that `auto` compares on data with a taxonomy."""
+    from labelwood.cli.learners import make_compared
+
+    own = [one for one in asked.settings if not one.startswith("text.")]
+    estimators = make_compared(own, dataset, seed=asked.seed, jobs=asked.jobs)
+    if len(estimators) == 1 and shown:
+        typer.echo(f"learner: {type(estimators[0]).__name__}, for there is a taxonomy")
+    return estimators
 
 
 def _threshold(text: str) -> str | float | None:

@@ -1,7 +1,6 @@
 """`labelwood train few.jsonl --unlabeled many.jsonl --learner graph`: label the second file."""
 
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from labelwood.cli import options
+from labelwood.cli.learners import AskedLearner, make_vectorizer
 from labelwood.cli.source import Source
 from labelwood.errors import DataError, ParameterError
 
@@ -21,26 +21,25 @@ def train_with_unlabeled(
     source: Source,
     unlabeled: Path | None,
     output: Path,
-    learner: str,
-    settings: Sequence[str],
+    asked: AskedLearner,
+    *,
     self_training: bool,
-    seed: int,
-    jobs: int,
     json: bool,
     quiet: bool,
 ) -> None:
     """Fit the graph on both files, write the labels of the second beside the model, and save."""
-    from labelwood.cli.learners import make_learners, make_vectorizer
     from labelwood.core.io import writing
     from labelwood.store.models import save
     from labelwood.tagger import Tagger
 
-    if learner != "graph":
-        raise ParameterError(f"--unlabeled and --self-train are for --learner graph, not {learner}")
+    if asked.name != "graph":
+        raise ParameterError(
+            f"--unlabeled and --self-train are for --learner graph, not {asked.name}"
+        )
     if unlabeled is None:
         raise ParameterError("--self-train needs the unlabeled samples: --unlabeled FILE")
-    estimator = next(iter(make_learners(learner, settings, seed=seed, jobs=jobs).values()))
-    tagger = Tagger(estimator, make_vectorizer(settings))
+    estimator = next(iter(asked.estimators().values()))
+    tagger = Tagger(estimator, make_vectorizer(asked.settings))
     with options.remarks(quiet):
         few = source.read()
         many = replace(source, data=[str(unlabeled)], taxonomy=None).read(ignore_labels=True)
@@ -53,7 +52,7 @@ def train_with_unlabeled(
         n_unanswered = int((graph.unanswered_ >= len(few)).sum())
         n_taken = None
         if self_training:
-            n_taken = _self_train(tagger, both, len(few), seed, jobs)
+            n_taken = _self_train(tagger, both, len(few), asked.seed, asked.jobs)
             decided = _scores_of_decided(tagger, both, len(few))
         else:
             decided = graph.transduction_.multiply(graph.transduced_labels()).tocsr()[len(few) :]
@@ -74,14 +73,25 @@ def train_with_unlabeled(
     }
     if json:
         options.print_json(figures)
-        return
+    else:
+        _print(figures)
+
+
+def _print(figures: dict[str, Any]) -> None:
+    """The same figures in words."""
     typer.echo(
-        f"{len(few):,} labeled and {len(many):,} unlabeled samples; "
-        f"{n_unanswered:,} of the latter are connected with no labeled one and have no answer"
+        f"{figures['labeled']:,} labeled and {figures['unlabeled']:,} unlabeled samples; "
+        f"{figures['without an answer']:,} of the latter are connected with no labeled one and "
+        "have no answer"
     )
-    if n_taken is not None:
-        typer.echo(f"one-vs-rest trained on {n_taken:,} confident answers as well")
-    typer.echo(f"trained in {seconds:.1f} s; model in {output}, labels in {predictions}")
+    if "self-trained on" in figures:
+        typer.echo(
+            f"one-vs-rest trained on {figures['self-trained on']:,} confident answers as well"
+        )
+    typer.echo(
+        f"trained in {figures['seconds']:.1f} s; model in {figures['model']}, "
+        f"labels in {figures['predictions']}"
+    )
 
 
 def join_unlabeled(few: "Dataset", many: "Dataset") -> "Dataset":

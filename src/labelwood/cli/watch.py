@@ -74,13 +74,17 @@ def watch(
             monitor, lines = _new_monitor(lines, name, wanted, remarks=not (json or quiet))
         events = list(_events(monitor, lines, name, shown=not (json or quiet)))
     if state is not None:
-        from labelwood.core.io import writing
-
-        with writing(state) as target:
-            target.write(monitor.to_json().encode())
+        _write_state(monitor, state)
     _report(monitor, events, json=json)
     if monitor.alarm:
         raise typer.Exit(DEGRADED)
+
+
+def _write_state(monitor: "StreamMonitor", state: Path) -> None:
+    from labelwood.core.io import writing
+
+    with writing(state) as target:
+        target.write(monitor.to_json().encode())
 
 
 @contextmanager
