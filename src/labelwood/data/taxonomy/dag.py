@@ -59,6 +59,33 @@ class ParentSets(NamedTuple):
         parent[below] = self.indices[self.indptr[:-1][below]]
         return parent
 
+    def beyond_first(self) -> NDArray[np.int32]:
+        """Pairs of a label and a parent, for every parent beyond the first."""
+        children = np.repeat(np.arange(self.size), np.diff(self.indptr))
+        later = np.ones(children.size, dtype=bool)
+        later[self.indptr[:-1][np.diff(self.indptr) > 0]] = False
+        return np.column_stack([children[later], self.indices[later]]).astype(np.int32)
+
+
+def checked_more_parents(
+    given: object, parent: NDArray[np.int32], names: tuple[str, ...], rule: str | None
+) -> NDArray[np.int32]:
+    """Pairs of a label and a further parent, as int32; only a label with a parent has them."""
+    pairs = np.asarray(given)
+    if pairs.size == 0:
+        return np.empty((0, 2), dtype=np.int32)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iuO":
+        raise DataError("Further parents must be pairs of whole numbers, label and parent.")
+    if not all(isinstance(i, int | np.integer) and 0 <= i < len(names) for i in pairs.ravel()):
+        raise DataError(f"Further parents must be pairs of labels, 0…{len(names) - 1}.")
+    pairs = pairs.astype(np.int32)
+    if rule is None:
+        raise DataError("Labels with several parents need parents='any' or parents='all'.")
+    every = np.vstack([np.column_stack([np.arange(parent.size), parent]), pairs])
+    if np.any(parent[pairs[:, 0]] < 0) or np.unique(every, axis=0).shape[0] < every.shape[0]:
+        raise DataError("Further parents must differ, and belong to labels that have a first one.")
+    return pairs
+
 
 def edge_parent_sets(edges: Sequence[Edge], names: Sequence[str], rule: str) -> ParentSets:
     """All parents of each name, in the order in which the edges give them."""

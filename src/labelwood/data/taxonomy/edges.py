@@ -6,7 +6,12 @@ from pathlib import Path
 from labelwood.core.io import Source, read_source, writing
 from labelwood.core.names import shown
 from labelwood.core.params import OneOf, check_parameter, parse_int
-from labelwood.data.taxonomy.forest import Edge, Node
+from labelwood.data.taxonomy.forest import Edge, Node, turned
+
+_TURNED = (
+    "Most nodes have several parents, read as child parent: columns='parent child' "
+    "(on the command line --parent-first) takes the parent from the first column"
+)
 
 
 def read_edges(
@@ -40,6 +45,16 @@ def _entry(source: Source, number: int, text: str, entries: str) -> Node:
         return parse_int(text)
     except ValueError:
         raise source.error(number, f"found {shown(text)} where an index is expected") from None
+
+
+def with_reading_hint(message: str, edges: Iterable[Edge], columns: str) -> str:
+    """What is wrong with the edges of a file, with the option that may be the remedy."""
+    if columns != "child parent" or not turned(edges):
+        return (
+            f"{message} The columns were read as {columns}: Taxonomy.from_file has other options."
+        )
+    what, _, remedy = message.partition("; ")
+    return "; ".join(filter(None, (f"{what.rstrip('.')}. {_TURNED}", remedy)))
 
 
 def write_edges(path: str | Path, edges: Iterable[tuple[str, str]]) -> None:

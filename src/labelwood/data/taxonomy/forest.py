@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwood.core.names import check_names, count
+from labelwood.core.sparse import csr_arrays, make_csr
+from labelwood.core.types import CSR
 from labelwood.errors import DataError
 
 Node: TypeAlias = str | int
@@ -160,6 +162,28 @@ def stored_forest(stored: Any) -> tuple[list[Any], list[int]]:
     if not all(type(parent) is int for parent in parents):
         raise DataError("A stored taxonomy must have whole numbers as parents.")
     return names, parents
+
+
+def close_forest_rows(Y: CSR, parent: NDArray[np.int32]) -> CSR:
+    """`Y` with the ancestors of every label added."""
+    from labelwood.data.taxonomy._kernels import closed_indices, closed_pointers
+
+    indptr, indices, _ = csr_arrays(Y)
+    pointers = closed_pointers(indptr, indices, parent)
+    columns = np.empty(int(pointers[-1]), dtype=np.int32)
+    closed_indices(indptr, indices, parent, columns)
+    ones = np.ones(columns.size, dtype=np.float32)
+    closed = make_csr(pointers, columns, ones, Y.shape)
+    closed.sort_indices()
+    return closed
+
+
+def lacking_parent(Y: CSR, parent: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """For each entry of `Y`, whether the parent of its label is not in the same row."""
+    from labelwood.data.taxonomy._kernels import orphans
+
+    indptr, indices, _ = csr_arrays(Y)
+    return orphans(indptr, indices, parent)
 
 
 def kept_parents(

@@ -12,39 +12,35 @@ from numpy.typing import NDArray
 from labelwood.core.labels import indicator
 from labelwood.core.names import count, shown, some
 from labelwood.core.params import OneOf, check_parameter
-from labelwood.core.sparse import csr_arrays, make_csr
 from labelwood.core.types import CSR
 from labelwood.data.taxonomy.dag import (
     ParentSets,
     ancestors_of,
+    checked_more_parents,
     close_rows,
     edge_parent_sets,
     kept_parent_sets,
     lacking_parents,
     longest_depths,
 )
-from labelwood.data.taxonomy.edges import read_edges, write_edges
+from labelwood.data.taxonomy.edges import read_edges, with_reading_hint, write_edges
 from labelwood.data.taxonomy.forest import (
     Edge,
     check_nodes,
     checked_parents,
+    close_forest_rows,
     depths,
     edge_parents,
     kept_parents,
+    lacking_parent,
     node_names,
     path_edges,
     position,
     stored_forest,
-    turned,
 )
 from labelwood.errors import DataError
 
 MultipleParents: TypeAlias = Literal["error", "first"]
-
-_TURNED = (
-    "Most nodes have several parents, read as child parent: columns='parent child' "
-    "(on the command line --parent-first) takes the parent from the first column"
-)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,7 +91,7 @@ class Taxonomy:
         check_nodes(names)
         check_parameter("Taxonomy", "parents", self.parents, (OneOf("any", "all"), None))
         parent = checked_parents(self.parent, names)
-        more = _checked_more(self.more_parents, parent, names, self.parents)
+        more = checked_more_parents(self.more_parents, parent, names, self.parents)
         values = {"names": names, "parent": parent, "more_parents": more}
         for attribute, value in values.items():
             object.__setattr__(self, attribute, value)
@@ -109,11 +105,7 @@ class Taxonomy:
     @classmethod
     def from_parent_sets(cls, names: Sequence[str], sets: ParentSets) -> "Taxonomy":
         """A taxonomy from all parents of each label."""
-        children = np.repeat(np.arange(sets.size), np.diff(sets.indptr))
-        later = np.ones(children.size, dtype=bool)
-        later[sets.indptr[:-1][np.diff(sets.indptr) > 0]] = False
-        more = np.column_stack([children[later], sets.indices[later]]).astype(np.int32)
-        return cls(tuple(names), sets.first(), sets.rule, more)
+        return cls(tuple(names), sets.first(), sets.rule, sets.beyond_first())
 
     @cached_property
     def parent_sets(self) -> ParentSets:
@@ -205,12 +197,7 @@ class Taxonomy:
         try:
             return cls.from_edges(edges, names, multiple_parents=multiple_parents, parents=parents)
         except DataError as error:
-            hint = f"The columns were read as {columns}: Taxonomy.from_file has other options."
-            message = f"{error} {hint}"
-            if columns == "child parent" and turned(edges):
-                what, _, remedy = str(error).partition("; ")
-                message = "; ".join(filter(None, (f"{what.rstrip('.')}. {_TURNED}", remedy)))
-            raise source.error(None, message) from None
+            raise source.error(None, with_reading_hint(str(error), edges, columns)) from None
 
     def to_file(self, path: str | Path) -> None:
         """Write ``child<TAB>parent`` for every node, in column order; a root's parent is empty.
@@ -317,19 +304,10 @@ class Taxonomy:
         With ``parents="any"`` a label that has a positive parent needs no other, and one that has
         none gets its first.
         """
-        from labelwood.data.taxonomy._kernels import closed_indices, closed_pointers
-
         matrix = self._checked(Y)
-        if not self.is_forest:
-            return close_rows(matrix, self.parent_sets, self.depth)
-        indptr, indices, _ = csr_arrays(matrix)
-        pointers = closed_pointers(indptr, indices, self.parent)
-        columns = np.empty(int(pointers[-1]), dtype=np.int32)
-        closed_indices(indptr, indices, self.parent, columns)
-        ones = np.ones(columns.size, dtype=np.float32)
-        closed = make_csr(pointers, columns, ones, matrix.shape)
-        closed.sort_indices()
-        return closed
+        if self.is_forest:
+            return close_forest_rows(matrix, self.parent)
+        return close_rows(matrix, self.parent_sets, self.depth)
 
     def is_closed(self, Y: object) -> bool:
         """Whether every label of `Y` comes with its parent."""
@@ -386,12 +364,9 @@ class Taxonomy:
 
     def _orphans(self, Y: CSR) -> NDArray[np.int64]:
         """Positions in `Y.indices` of the labels whose parent is not in the same row."""
-        from labelwood.data.taxonomy._kernels import orphans
-
-        if not self.is_forest:
-            return np.flatnonzero(lacking_parents(Y, self.parent_sets))
-        indptr, indices, _ = csr_arrays(Y)
-        return np.flatnonzero(orphans(indptr, indices, self.parent))
+        if self.is_forest:
+            return np.flatnonzero(lacking_parent(Y, self.parent))
+        return np.flatnonzero(lacking_parents(Y, self.parent_sets))
 
     def _checked(self, Y: object) -> CSR:
         matrix = indicator(Y)
@@ -405,23 +380,3 @@ class Taxonomy:
     def _check_index(self, i: int) -> None:
         if not 0 <= i < len(self):
             raise DataError(f"Label {i} is outside 0…{len(self) - 1}.")
-
-
-def _checked_more(
-    given: object, parent: NDArray[np.int32], names: tuple[str, ...], rule: str | None
-) -> NDArray[np.int32]:
-    """Pairs of a label and a further parent, as int32; only a label with a parent has them."""
-    pairs = np.asarray(given)
-    if pairs.size == 0:
-        return np.empty((0, 2), dtype=np.int32)
-    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iuO":
-        raise DataError("Further parents must be pairs of whole numbers, label and parent.")
-    if not all(isinstance(i, int | np.integer) and 0 <= i < len(names) for i in pairs.ravel()):
-        raise DataError(f"Further parents must be pairs of labels, 0…{len(names) - 1}.")
-    pairs = pairs.astype(np.int32)
-    if rule is None:
-        raise DataError("Labels with several parents need parents='any' or parents='all'.")
-    every = np.vstack([np.column_stack([np.arange(parent.size), parent]), pairs])
-    if np.any(parent[pairs[:, 0]] < 0) or np.unique(every, axis=0).shape[0] < every.shape[0]:
-        raise DataError("Further parents must differ, and belong to labels that have a first one.")
-    return pairs

@@ -246,3 +246,27 @@ def check_statistics(model: RewardModel, statistics: ArmStatistics) -> None:
         statistics.total == statistics.squares and statistics.total.is_integer()
     ):
         raise DataError(f"these are not the statistics of zeros and ones: {statistics!r}")
+
+
+def check_arm_names(names: Sequence[str], n_arms: object) -> tuple[str, ...]:
+    """The names of the arms, refused unless there is one of its own for each."""
+    words = tuple(names) if isinstance(names, Sequence) and not isinstance(names, str) else ()
+    if not words or not all(isinstance(one, str) and one for one in words):
+        raise DataError(f"names are texts, one for each arm. Got {shown(names)}.")
+    if len(words) != n_arms or len(set(words)) < len(words):
+        raise DataError(f"{shown(n_arms)} arms need as many different names. Got {shown(words)}.")
+    return words
+
+
+def named_arm(name: str, names: Sequence[str] | None) -> int:
+    """The number of the arm that is called so.
+
+    Examples
+    --------
+    >>> named_arm("new", ["old", "new"])
+    1
+    """
+    if names is None or name not in names:
+        known = "no arm has a name" if names is None else ", ".join(names)
+        raise DataError(f"arm {shown(name)} does not exist: {known}")
+    return names.index(name)

@@ -10,7 +10,14 @@ from labelwood.core import params
 from labelwood.core.random import RandomState, seed_sequence
 from labelwood.errors import DataError
 from labelwood.experiments.best_arm.always_valid import Intervals, intervals, significant_arms
-from labelwood.experiments.best_arm.arms import ArmStatistics, Tally, check_count, check_statistics
+from labelwood.experiments.best_arm.arms import (
+    ArmStatistics,
+    Tally,
+    check_arm_names,
+    check_count,
+    check_statistics,
+    named_arm,
+)
 from labelwood.experiments.best_arm.assignments import (
     POLICY,
     Assignment,
@@ -134,8 +141,9 @@ class BestArmExperiment:
         self.reward = model
         self.max_samples = max_samples
         self.policy = policy
-        self.names = None if names is None else _check_names(names, n_arms)
-        self.control = control = self._number_of(control) if isinstance(control, str) else control
+        self.names = None if names is None else check_arm_names(names, n_arms)
+        control = named_arm(control, self.names) if isinstance(control, str) else control
+        self.control = control
         params.check_parameters(self, self._constraints)
         check_policy(name, policy, model)
         params.check_parameter(name, "control", control, params.Integer(high=n_arms - 1))
@@ -163,12 +171,6 @@ class BestArmExperiment:
     def name_of(self, arm: int) -> str:
         """What the arm is called: its name, or "arm 2"."""
         return f"arm {arm}" if self.names is None else self.names[arm]
-
-    def _number_of(self, arm: str) -> int:
-        if self.names is None or arm not in self.names:
-            known = "no arm has a name" if self.names is None else ", ".join(self.names)
-            raise DataError(f"arm {shown(arm)} does not exist: {known}")
-        return self.names.index(arm)
 
     @property
     def n_samples(self) -> int:
@@ -306,10 +308,8 @@ class BestArmExperiment:
         `assignment` is what `assign` gave, or its number; for a batch, all of them.
         When anything is wrong, nothing is changed.
         """
-        if isinstance(arm, str):
-            arm = self._number_of(arm)
         if type(arm) is not int or not 0 <= arm < self.n_arms:
-            self._check_arm(arm)
+            arm = self._checked_arm(arm)
         counts = self._ended_with is None
         tally = self._tally if counts else self._late
         if isinstance(reward, ArmStatistics):
@@ -342,8 +342,7 @@ class BestArmExperiment:
         """
         batch = {}
         for arm, pair in counts.items():
-            number = self._number_of(arm) if isinstance(arm, str) else arm
-            self._check_arm(number)
+            number = self._checked_arm(arm)
             if not isinstance(pair, Sequence) or len(pair) != 2:
                 raise DataError(f"{arm!r} has visitors and conversions. Got {shown(pair)}.")
             batch[number] = ArmStatistics.from_counts(*pair)
@@ -352,9 +351,12 @@ class BestArmExperiment:
             self.record(number, statistics)
         self.update()
 
-    def _check_arm(self, arm: object) -> None:
-        if not params.Integer(low=0, high=self.n_arms - 1).accepts(arm):
-            raise DataError(f"arm {arm!r} does not exist: there are arms 0 to {self.n_arms - 1}")
+    def _checked_arm(self, arm: int | str) -> int:
+        """The number of an arm, which may be given by its name."""
+        number = named_arm(arm, self.names) if isinstance(arm, str) else arm
+        if not params.Integer(low=0, high=self.n_arms - 1).accepts(number):
+            raise DataError(f"arm {number!r} does not exist: there are arms 0 to {self.n_arms - 1}")
+        return number
 
     def update(self) -> None:
         """Apply the rule to all that is recorded: renew the p-value, and stop or choose arms.
@@ -404,13 +406,3 @@ class BestArmExperiment:
         the smallest p-value so far, is trusted, as the outcomes at that time are not kept.
         """
         return restore(cls, values)
-
-
-def _check_names(names: Sequence[str], n_arms: object) -> tuple[str, ...]:
-    """The names of the arms, refused unless there is one of its own for each."""
-    words = tuple(names) if isinstance(names, Sequence) and not isinstance(names, str) else ()
-    if not words or not all(isinstance(one, str) and one for one in words):
-        raise DataError(f"names are texts, one for each arm. Got {shown(names)}.")
-    if len(words) != n_arms or len(set(words)) < len(words):
-        raise DataError(f"{shown(n_arms)} arms need as many different names. Got {shown(words)}.")
-    return words

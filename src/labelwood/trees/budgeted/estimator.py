@@ -127,8 +127,7 @@ class BudgetedTreeClassifier(BudgetedEstimator):
     min_gains_, trial_errors_ : arrays of shape (n_trees,)
         How strictly each tree was pruned, −∞ for not at all and NaN for ``pruning="paper"``; and
         the share of the samples, by weight, that it gets wrong if it is grown from the other half
-        of them and pruned so
-        (NaN where `min_gain` was given).
+        of them and pruned so (NaN where `min_gain` was given).
     slopes_ : array
         For each leaf, the logit of its class at distance 1 from the last decision.
     kinds_ : array of str
@@ -363,7 +362,7 @@ class BudgetedTreeClassifier(BudgetedEstimator):
     ) -> str:
         """The trees as indented text, with `max_features` of each decision.
 
-        Numbers have `digits` significant digits, or more before the decimal sample.
+        Numbers have `digits` significant digits, or more before the decimal point.
         """
         from labelwood.trees.budgeted.export import export_text
 
