@@ -29,7 +29,7 @@ _QUICK_SAMPLES = 300
 
 def error_note(options: Options) -> str:
     """How the errors of a run were measured."""
-    n, n_splits = _sizes(options)
+    n, n_splits = sizes(options)
     splits = "one split" if n_splits == 1 else f"mean of {n_splits} splits"
     return (
         f"error: per cent of the test samples, {splits} 80/20 (a9a, rcv1: their own test sets, "
@@ -37,7 +37,7 @@ def error_note(options: Options) -> str:
     )
 
 
-def _sizes(options: Options) -> tuple[int, int]:
+def sizes(options: Options) -> tuple[int, int]:
     """Samples of a set at most, and splits."""
     return (_QUICK_SAMPLES, 1) if options.quick else (MOST_POINTS, N_SPLITS)
 
@@ -56,7 +56,7 @@ def read_splits(name: str, options: Options) -> list[Split]:
     import numpy as np
 
     rng = np.random.default_rng(options.seed)
-    n, n_splits = _sizes(options)
+    n, n_splits = sizes(options)
     X, y = _read(name, 0, options)
     if len(FILES[name]) > 1:
         rows = rng.permutation(y.size)[:n]

@@ -13,7 +13,7 @@ from typing import Any
 from labelwood.studies._plot import draw_panels
 from labelwood.studies._result import Row
 from labelwood.studies._study import Options, Study
-from labelwood.studies.sbt._binary import FILES, Split, error, n_features, read_splits
+from labelwood.studies.sbt._binary import FILES, Split, error, n_features, read_splits, sizes
 from labelwood.studies.sbt.features import FGM_PLANES, L1_GRID
 
 C = 5.0  # the paper's
@@ -125,6 +125,8 @@ STUDY = Study(
     notes=lambda options: (
         f"seconds: processor time of one fit on one thread, kernels compiled; C = {C:g} for all "
         "but L1-SVM.",
+        "error: per cent of the test samples, one split 80/20 (rcv1: its own test set) of at most "
+        f"{sizes(options)[0]:,} samples (rcv1: as many for training); rows of unit length.",
         "budget: features asked for. SBT: decisions of half as many; one strictness: min_gain=1, "
         "without the trial on halves. FGM: all features of up to "
         f"{FGM_PLANES} planes of a tenth as many. L1-SVM: the largest C within the budget, whose "
