@@ -133,9 +133,11 @@ def critical_radius(eigenvalues: Any, n: int, sigma: float) -> CriticalRadius:
     check_parameter("critical_radius", "n", n, Integer(low=1))
     check_parameter("critical_radius", "sigma", sigma, Real(above=0))
     spectrum = Spectrum.of(eigenvalues, n)
-    delta, lower, upper = (
-        math.sqrt(_squared_radius(spectrum, which, float(sigma))) for which in range(3)
-    )
+    delta = lower = upper = math.sqrt(_squared_radius(spectrum, 0, float(sigma)))
+    if not spectrum.exact:
+        lower, upper = (
+            math.sqrt(_squared_radius(spectrum, which, float(sigma))) for which in (1, 2)
+        )
     return CriticalRadius(delta, lower, upper, n, float(sigma))
 
 
@@ -146,6 +148,8 @@ def _squared_radius(spectrum: Spectrum, which: int, sigma: float) -> float:
     low, high = 0.0, sigma * math.sqrt(total / n)
     for _ in range(_N_BISECTIONS):
         t = (low + high) / 2
+        if not low < t < high:  # no double is between them
+            break
         if t**2 < sigma**2 * spectrum.sum_of_minima(t)[which] / n:
             low = t
         else:

@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -320,3 +322,13 @@ def test_features_of_many_samples_count_against_memory(monkeypatch):
     with pytest.raises(MemoryError, match=r"for the features of 60 samples.*to 17 or less"):
         KernelBoostingRegressor(n_landmarks=20).fit(X, NUMBERS)
     KernelBoostingRegressor(n_landmarks=17).fit(X, NUMBERS)
+
+
+def test_all_labels_are_cross_validated_on_the_same_folds():
+    labels = sp.csr_array(np.repeat((SIGNS[:, None] > 0).astype(np.float32), 40, axis=1))
+    state = np.random.default_rng(0)
+    model = KernelBoostingClassifier(stopping="cv", max_iter=40, step=1.0, random_state=state)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, labels)
+    assert len(set(model.n_iter_.tolist())) == 1

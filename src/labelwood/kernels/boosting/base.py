@@ -29,6 +29,7 @@ from labelwood.kernels.boosting.stopping import (
     Times,
     check_step,
     cross_validated_times,
+    draw_folds,
     theory_times,
 )
 from labelwood.kernels.critical_radius import CriticalRadius
@@ -160,6 +161,8 @@ class KernelBoosting(FittedEstimator):
         bound: float,
     ) -> list[tuple[Path, AnyArray | None]]:
         """The paths of blocks of outputs; threads share the features."""
+        # Before the threads start: in them a generator would be advanced by whichever comes first.
+        folds = draw_folds(targets.shape[0], self.random_state) if self.stopping == "cv" else []
 
         def run(outputs: range) -> tuple[Path, AnyArray | None]:
             columns = slice(outputs.start, outputs.stop)
@@ -173,8 +176,7 @@ class KernelBoosting(FittedEstimator):
                     step,
                     average=self.average,
                     max_iter=int(self.max_iter),
-                    random_state=self.random_state,
-                    n_jobs=None,
+                    folds=folds,
                 )
             wanted = {
                 "guaranteed": times.guaranteed[columns],

@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from labelwood.core.parallel import parallel
 from labelwood.core.random import seed_sequence
 from labelwood.core.types import AnyArray, DoubleArray
 from labelwood.errors import ParameterError
@@ -88,6 +87,12 @@ def check_step(owner: str, step: float | None, M: float, stopping: object) -> fl
     return float(step)
 
 
+def draw_folds(n: int, random_state: object) -> list[AnyArray]:
+    """Five folds of the samples, the same for all outputs."""
+    rng = np.random.default_rng(seed_sequence(random_state))
+    return np.array_split(rng.permutation(n), min(_N_FOLDS, n))
+
+
 def cross_validated_times(
     features: KernelFeatures,
     Y: DoubleArray,
@@ -96,13 +101,10 @@ def cross_validated_times(
     *,
     average: bool,
     max_iter: int,
-    random_state: object,
-    n_jobs: int | None,
+    folds: list[AnyArray],
 ) -> AnyArray:
-    """For each output the number of steps of least held-out loss, over five folds."""
+    """For each output the number of steps of least held-out loss, summed over the folds."""
     n = Y.shape[0]
-    rng = np.random.default_rng(seed_sequence(random_state))
-    folds = np.array_split(rng.permutation(n), min(_N_FOLDS, n))
 
     def held_out(rows: AnyArray) -> DoubleArray:
         rest = np.setdiff1d(np.arange(n), rows)
@@ -119,5 +121,5 @@ def cross_validated_times(
             losses[t] = value.sum(axis=0)
         return losses
 
-    total = sum(parallel(held_out, folds, n_jobs=n_jobs, description="cross-validation"))
+    total = sum(map(held_out, folds))
     return np.asarray(np.argmin(total, axis=0) + 1, dtype=np.int64)
