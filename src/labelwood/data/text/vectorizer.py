@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.base import TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from labelwood.core.caller import user_stacklevel
 from labelwood.core.contract import FittedEstimator
 from labelwood.core.labels import encode_labels
 from labelwood.core.params import (
@@ -38,7 +37,7 @@ from labelwood.data.text.fitting import fit_blocks
 from labelwood.data.text.output import as_output, check_output
 from labelwood.data.text.transforming import locate_terms, transform_rows
 from labelwood.data.text.vocabulary import Terms, check_terms, index_blocks, terms_of_strings
-from labelwood.data.text.weighting import as_matrix
+from labelwood.data.text.weighting import as_matrix, warn_of_empty_rows
 from labelwood.errors import DataError, LabelwoodWarning, ParameterError
 
 
@@ -352,16 +351,8 @@ class TextVectorizer(TransformerMixin, FittedEstimator, auto_wrap_output_keys=No
         return cached[1]
 
     def _matrix(self, rows: CSRArrays) -> CSR:
-        n = rows.indptr.size - 1
-        filled = rows.indptr[1:] > rows.indptr[:-1]
-        if not filled.all():
-            empty, first = n - np.count_nonzero(filled), int(np.argmin(filled))
-            warnings.warn(
-                f"{empty} of {n} texts have no known feature (the first is text {first}); "
-                "their rows are zero.",
-                LabelwoodWarning,
-                stacklevel=user_stacklevel(),
-            )
+        if rows.indices.size == 0 or rows.indptr.size > 2:  # else one row, which is filled
+            warn_of_empty_rows(rows.indptr)
         return as_matrix(rows, self.idf_.size)
 
     def _check_fitted(self) -> None:

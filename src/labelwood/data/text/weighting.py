@@ -1,11 +1,13 @@
 """Counts turned into rows: tf, idf, length one; blocks and fields weighted and joined."""
 
+import warnings
 from collections.abc import Sequence
 from copy import copy
 from functools import lru_cache
 
 import numpy as np
 
+from labelwood.core.caller import user_stacklevel
 from labelwood.core.parallel import parallel
 from labelwood.core.sparse import CSRArrays, make_csr
 from labelwood.core.types import CSR, DoubleArray, FloatArray, IndexArray, PointerArray
@@ -17,6 +19,10 @@ from labelwood.data.text._weight_kernels import (
     weigh_rows,
 )
 from labelwood.data.text.counting import RowCounts
+from labelwood.errors import LabelwoodWarning
+
+
+_LARGEST_INT32 = 2**31 - 1
 
 
 def inverse_frequencies(df: PointerArray, n: int, use_idf: bool) -> FloatArray:
@@ -78,10 +84,24 @@ def join_blocks(
     return joined
 
 
+def warn_of_empty_rows(indptr: PointerArray) -> None:
+    """Warn once of texts without a known feature."""
+    filled = indptr[1:] > indptr[:-1]
+    if filled.all():
+        return
+    empty, first = filled.size - np.count_nonzero(filled), int(np.argmin(filled))
+    warnings.warn(
+        f"{empty} of {filled.size} texts have no known feature (the first is text {first}); "
+        "their rows are zero.",
+        LabelwoodWarning,
+        stacklevel=user_stacklevel(),
+    )
+
+
 def as_matrix(rows: CSRArrays, width: int) -> CSR:
     """The rows as a SciPy matrix, without a copy."""
     n = rows.indptr.size - 1
-    if max(n, width, rows.indices.size) > np.iinfo(np.int32).max:
+    if max(n, width, rows.indices.size) > _LARGEST_INT32:
         return make_csr(rows.indptr, rows.indices, rows.data, (n, width))
     if n == 1:  # SciPy takes longer to check a matrix than it takes to make this row
         matrix = copy(_empty_row(width))
