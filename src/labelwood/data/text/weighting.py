@@ -21,7 +21,6 @@ from labelwood.data.text._weight_kernels import (
 from labelwood.data.text.counting import RowCounts
 from labelwood.errors import LabelwoodWarning
 
-
 _LARGEST_INT32 = 2**31 - 1
 
 
