@@ -1,7 +1,5 @@
 """Every public classifier of one class for each point goes through the same checks."""
 
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 
@@ -163,19 +161,13 @@ def test_bad_input_gets_one_clear_line(classifier):
         clone(classifier).fit(broken, y)
 
 
-def test_a_saved_model_predicts_the_same_in_a_fresh_process(classifier, tmp_path):
+def test_a_saved_model_predicts_the_same_in_another_process(classifier, other_process, tmp_path):
     X, y = problem()
     model = clone(classifier).fit(X, y)
     labelwood.save(model, tmp_path / "model")
     sp.save_npz(tmp_path / "X.npz", X)
-    code = (
-        "import sys, labelwood, scipy.sparse as sp\n"
-        "model = labelwood.load(sys.argv[1])\n"
-        "print(*model.predict(sp.load_npz(sys.argv[2])))\n"
-    )
-    arguments = [sys.executable, "-c", code, str(tmp_path / "model"), str(tmp_path / "X.npz")]
-    answer = subprocess.run(arguments, capture_output=True, text=True, check=True)
-    assert answer.stdout.split() == model.predict(X).tolist()
+    there = other_process("predict(X)", tmp_path / "model", tmp_path / "X.npz")
+    assert there == model.predict(X).tolist()
     loaded = labelwood.load(tmp_path / "model")
     assert loaded.get_params() == model.get_params()
     assert fitted_bytes(loaded) == fitted_bytes(model)

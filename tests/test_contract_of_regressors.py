@@ -1,8 +1,5 @@
 """Every public regressor goes through the same checks."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -93,19 +90,12 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was(regressor):
     assert fitted_bytes(model) == before
 
 
-def test_a_saved_model_predicts_the_same_in_a_fresh_process(regressor, tmp_path):
+def test_a_saved_model_predicts_the_same_in_another_process(regressor, other_process, tmp_path):
     X, y = problem()
     model = clone(regressor).fit(X, y)
     labelwood.save(model, tmp_path / "model")
     sp.save_npz(tmp_path / "X.npz", X)
-    code = (
-        "import sys, labelwood, scipy.sparse as sp\n"
-        "model = labelwood.load(sys.argv[1])\n"
-        "print(*(float(one).hex() for one in model.predict(sp.load_npz(sys.argv[2]))))\n"
-    )
-    arguments = [sys.executable, "-c", code, str(tmp_path / "model"), str(tmp_path / "X.npz")]
-    answer = subprocess.run(arguments, capture_output=True, text=True, check=True)
-    there = [float.fromhex(one) for one in answer.stdout.split()]
+    there = other_process("predict(X)", tmp_path / "model", tmp_path / "X.npz")
     np.testing.assert_allclose(there, model.predict(X), rtol=1e-12)
     loaded = labelwood.load(tmp_path / "model")
     assert with_jobs(loaded, 1).get_params() == with_jobs(model, 1).get_params()

@@ -1,9 +1,12 @@
+import gc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from numba import typeof
 
 from builders import random_csr
 from labelwood.core.labels import indicator
@@ -17,6 +20,21 @@ def test_a_canonical_float32_matrix_is_not_copied():
     assert np.shares_memory(checked.data, X.data)
     assert np.shares_memory(checked.indices, X.indices)
     assert np.shares_memory(csr_arrays(checked).indices, X.indices)
+
+
+def test_read_only_arrays_are_to_kernels_what_others_are():
+    X = as_csr([[0, 2], [1, 0]])
+    plain = [part.copy() for part in csr_arrays(X)]
+    for part in (X.data, X.indices, X.indptr):
+        part.setflags(write=False)
+    kept = csr_arrays(X)
+    for part, one in zip(kept, plain, strict=True):
+        assert typeof(part) == typeof(one)
+        np.testing.assert_array_equal(part, one)
+    assert np.shares_memory(kept.data, X.data)
+    del X  # The arrays keep the memory that they stand for.
+    gc.collect()
+    assert kept.data.tolist() == [2, 1]
 
 
 @pytest.mark.parametrize(

@@ -128,16 +128,31 @@ def check_finite(matrix: CSR, name: str, *, allow_nan: bool = False) -> None:
     )
 
 
+class _Alias:
+    """The memory of a read-only array, offered as one that may be written to."""
+
+    def __init__(self, array: AnyArray) -> None:
+        self._array = array  # which owns the memory
+        self.__array_interface__ = {**array.__array_interface__, "data": (array.ctypes.data, False)}
+
+
+def _as_if_writable(array: AnyArray) -> AnyArray:
+    # Numba would compile every kernel once more for read-only arrays, which is what pandas, joblib
+    # and memory maps hand out. No kernel writes into its input: the contract tests compare it.
+    return array if array.flags.writeable else np.asarray(_Alias(array))
+
+
 def csr_arrays(matrix: CSR) -> CSRArrays:
     """Plain arrays of a matrix from `as_csr`; indices and data are not copied."""
     indices = matrix.indices
     if indices.dtype == np.int32:
-        unsigned = indices.view(np.uint32)
+        unsigned = _as_if_writable(indices).view(np.uint32)
     else:
         if matrix.shape[1] > np.iinfo(np.uint32).max:
             raise DataError(f"{matrix.shape[1]} columns: at most 2³² − 1 are supported.")
         unsigned = indices.astype(np.uint32)
-    return CSRArrays(matrix.indptr.astype(np.int64, copy=False), unsigned, matrix.data)
+    indptr = _as_if_writable(matrix.indptr).astype(np.int64, copy=False)
+    return CSRArrays(indptr, unsigned, _as_if_writable(matrix.data))
 
 
 def compact_columns(matrix: CSR, *, commonest_first: bool = False) -> tuple[CSRArrays, IndexArray]:
