@@ -599,7 +599,7 @@ def test_a_decision_on_one_feature_is_printed_as_a_threshold():
         (f"income > {limit:,.0f}",),
         (f"income ≤ {limit:,.0f}",),
     ]
-    drawn = [text.get_text() for text in model.plot(feature_names=names).texts]
+    drawn = [text.get_text().strip() for text in model.plot(feature_names=names).texts]
     assert {"income", f"> {limit:,.0f}", f"≤ {limit:,.0f}"} < set(drawn)
     other = BudgetedTreeClassifier(1, random_state=0).fit(-X, y)
     assert other.export_text(names).startswith("if income < −")
