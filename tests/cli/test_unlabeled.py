@@ -86,3 +86,18 @@ def test_texts_and_features_do_not_mix(files, tmp_path):
     other.write_text('{"features": {"a": 1.0}}\n')
     with pytest.raises(DataError, match="Both files must hold texts"):
         run("train", few, "--unlabeled", other, "-o", tmp_path / "m", *OPTIONS)
+
+
+def test_features_of_both_files_are_joined_by_name(tmp_path):
+    few, many = tmp_path / "few.jsonl", tmp_path / "many.jsonl"
+    rows = [({"a": 1.0, "b": 0.2}, ["A"]), ({"b": 1.0, "a": 0.1}, ["B"])]
+    few.write_text("".join(json.dumps({"features": f, "labels": y}) + "\n" for f, y in rows))
+    new = [{"b": 1.0, "c": 0.3}, {"b": 1.0}, {"c": 0.3, "a": 1.0, "d": 0.1}]
+    many.write_text("".join(json.dumps({"features": f}) + "\n" for f in new))
+    model = tmp_path / "model"
+    options = ("--learner", "graph", "--set", "metric=cosine", "--quiet")
+    run("train", few, "--unlabeled", many, "-o", model, *options)
+    found = answers(tmp_path / "model.predictions.jsonl")
+    assert [found[i][0] for i in range(3)] == ["B", "B", "A"]
+    predicted = run("predict", model, many, "-k", 1, "--quiet").splitlines()
+    assert [json.loads(one)["labels"][0]["label"] for one in predicted] == ["B", "B", "A"]

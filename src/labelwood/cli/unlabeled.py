@@ -13,6 +13,8 @@ from labelwood.cli.source import Source
 from labelwood.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from labelwood.core.types import CSR
     from labelwood.data.dataset import Dataset
 
@@ -102,24 +104,42 @@ def join_unlabeled(few: "Dataset", many: "Dataset") -> "Dataset":
 
     if (few.X is None) != (many.X is None):
         raise DataError("Both files must hold texts, or both features.")
-    X = None
+    X, names = None, few.feature_names
     if few.X is not None and many.X is not None:
-        if few.X.shape[1] != many.X.shape[1]:
-            raise DataError(
-                f"The labeled samples have {few.X.shape[1]} features and the unlabeled ones "
-                f"{many.X.shape[1]}."
-            )
-        X = sp.csr_array(sp.vstack([few.X, many.X], format="csr"))
+        X, names = _stack_features(few, many)
     empty = sp.csr_array((len(many), few.n_labels), dtype="float32")
     texts = None if few.texts is None else [*few.texts, *(many.texts or ())]
     return Dataset(
         X,
         sp.csr_array(sp.vstack([few.Y, empty], format="csr")),
         label_names=few.label_names,
-        feature_names=few.feature_names,
+        feature_names=names,
         texts=texts if X is None else None,
         description=few.description,
     )
+
+
+def _stack_features(few: "Dataset", many: "Dataset") -> "tuple[CSR, Sequence[str] | None]":
+    """Rows of both files, with columns by name: each file numbers its features by itself."""
+    import scipy.sparse as sp
+
+    from labelwood.tagger.names import columns_by_name
+
+    X: Any = few.X
+    more: Any = many.X
+    names, others = few.feature_names, many.feature_names
+    if (names is None) != (others is None):
+        raise DataError("Both files must name their features, or neither.")
+    if names is not None and others is not None:
+        union = list(dict.fromkeys([*names, *others]))
+        X, more = columns_by_name(X, names, union), columns_by_name(more, others, union)
+        names = union
+    elif X.shape[1] != more.shape[1]:
+        raise DataError(
+            f"The labeled samples have {X.shape[1]} features and the unlabeled ones "
+            f"{more.shape[1]}; give both files the same columns."
+        )
+    return sp.csr_array(sp.vstack([X, more], format="csr")), names
 
 
 def _self_train(tagger: Any, both: "Dataset", n: int, seed: int, jobs: int) -> int:

@@ -69,12 +69,12 @@ def features_by_name(X: CSR, names: Sequence[str], wanted: np.ndarray) -> CSR:
     """Columns of `X` in the order of `wanted`; features unknown to the model are left out."""
     if len(names) == wanted.size and np.array_equal(np.asarray(names), wanted):
         return X
-    place = {name: column for column, name in enumerate(wanted.tolist())}
-    columns = np.array([place.get(name, -1) for name in names], dtype=np.int64)
-    kept = columns >= 0
-    n_known, n_missing = int(kept.sum()), wanted.size - int(kept.sum())
+    known = set(wanted.tolist())
+    strangers = [name for name in names if name not in known]
+    n_known = len(names) - len(strangers)
+    n_missing = wanted.size - n_known
     if n_known < _UNKNOWN_SHARE * len(names):
-        stranger = names[int(np.argmin(kept))]
+        stranger = strangers[0]
         raise DataError(
             f"The model knows {n_known} of the {len(names)} features of the data (not "
             f"{stranger!r}, …): fewer than {_UNKNOWN_SHARE:.0%} is taken for other data."
@@ -88,11 +88,22 @@ def features_by_name(X: CSR, names: Sequence[str], wanted: np.ndarray) -> CSR:
             LabelwoodWarning,
             stacklevel=user_stacklevel(),
         )
+    return columns_by_name(X, names, wanted.tolist())
+
+
+def columns_by_name(X: CSR, names: Sequence[str], wanted: Sequence[str]) -> CSR:
+    """Columns of `X`, which are called `names`, in the order of `wanted`; others are left out.
+
+    Examples
+    --------
+    >>> columns_by_name(sp.csr_array([[1.0, 2.0]]), ["a", "b"], ["b", "c"]).toarray().tolist()
+    [[2.0, 0.0]]
+    """
+    place = {name: column for column, name in enumerate(wanted)}
+    columns = np.array([place.get(name, -1) for name in names], dtype=np.int64)
+    kept = np.flatnonzero(columns >= 0)
     spread = sp.csr_array(
-        (
-            np.ones(int(kept.sum()), dtype=np.float32),
-            (np.flatnonzero(kept), columns[kept]),
-        ),
-        shape=(len(names), wanted.size),
+        (np.ones(kept.size, dtype=np.float32), (kept, columns[kept])),
+        shape=(len(names), len(wanted)),
     )
     return sp.csr_array(X @ spread)
