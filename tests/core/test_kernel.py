@@ -4,8 +4,6 @@ import os
 import subprocess
 import sys
 
-import pytest
-
 # No directory can be written to, which even root is refused here.
 NOTHING_IS_WRITABLE = """
 import numba.core.caching as caching
@@ -13,35 +11,48 @@ def refuse(self):
     raise PermissionError(13, "Permission denied")
 caching._CacheLocator.ensure_cache_path = refuse
 """
-READ = "import labelwood, sys; print(labelwood.load_dataset(sys.argv[1]).X.nnz)"
+KERNEL = """
+from labelwood.core.kernel import kernel
+
+@kernel
+def double(x):
+    return 2 * x
+"""
 
 
-@pytest.fixture
-def text(tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_text("2 2 2\n0 0:1\n1 1:1\n")
-    return path
-
-
-def run(code, path, cache):
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
+def run(code, tmp_path):
+    """Code that calls a kernel of a file, as Numba caches none that comes without one."""
+    (tmp_path / "doubling.py").write_text(KERNEL)
+    environment = {
+        **os.environ,
+        "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+        "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]),
+    }
+    call = "from doubling import double\nprint(double(21))"
     return subprocess.run(
-        [sys.executable, "-c", code, str(path)], env=environment, capture_output=True, text=True
+        [sys.executable, "-c", code + call], env=environment, capture_output=True, text=True
     )
 
 
-def test_without_a_writable_cache_kernels_are_compiled_in_memory_with_one_remark(text, tmp_path):
+def test_compilation_is_announced_when_it_happens_and_only_then(tmp_path):
+    for expected in (True, False):
+        done = run("", tmp_path)
+        assert done.stdout == "42\n"
+        assert ("compiling kernels, first run only" in done.stderr) == expected
+
+
+def test_without_a_writable_cache_kernels_are_compiled_in_memory_with_one_remark(tmp_path):
     nothing_there = "caching.IndexDataCacheFile._load_index = lambda self: {}\n"
-    done = run(NOTHING_IS_WRITABLE + nothing_there + READ, text, tmp_path / "cache")
-    assert done.stdout == "2\n"
+    done = run(NOTHING_IS_WRITABLE + nothing_there, tmp_path)
+    assert done.stdout == "42\n"
     assert len(done.stderr.splitlines()) == 1
     assert "no cache directory is writable; set NUMBA_CACHE_DIR to one" in done.stderr
 
 
-def test_kernels_that_were_compiled_before_are_used_though_nothing_is_writable(text, tmp_path):
-    assert "compiling kernels, first run only" in run(READ, text, tmp_path / "cache").stderr
-    done = run(NOTHING_IS_WRITABLE + READ, text, tmp_path / "cache")
-    assert (done.stdout, done.stderr) == ("2\n", "")
+def test_kernels_that_were_compiled_before_are_used_though_nothing_is_writable(tmp_path):
+    assert "compiling kernels, first run only" in run("", tmp_path).stderr
+    done = run(NOTHING_IS_WRITABLE, tmp_path)
+    assert (done.stdout, done.stderr) == ("42\n", "")
 
 
 CHECKED = """
