@@ -9,7 +9,7 @@ import bz2
 import pytest
 
 from labelwood.data.load import load_dataset, save_dataset
-from labelwood.errors import DataError, MissingExtraError, ParameterError
+from labelwood.errors import DataError, LabelwoodWarning, MissingExtraError, ParameterError
 
 ROWS = [("An owl, at night", ["owl", "bird"]), ("Café at noon", ["cat"])]
 LABELS = [["bird", "owl"], ["cat"]]
@@ -179,6 +179,13 @@ def test_an_option_that_does_not_fit_the_file_is_one_line(file, content, options
 def test_what_is_no_path_and_no_name_is_refused(path, options, message):
     with pytest.raises(ParameterError, match=message):
         load_dataset(path, **options)
+
+
+def test_a_file_without_labels_beside_one_with_them_is_warned_of(file):
+    files = [file("a.csv", "text,labels\na,x\n"), file("b.csv", "text\nb\n")]
+    with pytest.warns(LabelwoodWarning, match=r"b\.csv .*has no labels: its 1 samples count as"):
+        assert load_dataset(files).label_lists() == [["x"], []]
+    assert len(load_dataset(files, ignore_labels=True)) == 2
 
 
 def test_a_separator_that_no_cell_holds_is_remarked(file):

@@ -197,6 +197,18 @@ def test_conversion_keeps_the_data(tmp_path):
         (["train", "{docs}", "-o", "{tmp}/m", "--set", "D=1"], "has no parameter 'D'"),
         (["train", "{docs}", "-o", "{tmp}/m", "--set", "beam=2"], "add --learner labeltree"),
         (["train", "{docs}", "-o", "{docs}"], "is a file; give a directory"),
+        (["train", "{docs}", "-o", "{model}/sub"], "is a model; give another directory"),
+        (["train", "{docs}", "-o", "{tmp}/m", "--time-limit", "-1"], "r: --time-limit must be a n"),
+        (
+            ["train", "{docs}", "-o", "{tmp}/m", "--objective", "F1"],
+            "r: --objective must be one of",
+        ),
+        (["predict", "{model}", "{docs}", "-k", "drei"], "drei"),
+        (["eval", "{model}", "{other}"], "were they read from their column, as by --label-column?"),
+        (
+            ["watch", "{model}", "{latin}"],
+            "{latin}: byte 0xe9 is not UTF-8; a log of predictions is",
+        ),
         (["eval", "{model}", "{docs}", "-k", "0"], "-k takes whole numbers"),
         (
             ["eval", "{docs}", "{docs}"],
@@ -266,6 +278,9 @@ def test_a_known_error_is_one_line_and_exit_code_2(
     empty = tmp_path / "empty.csv"
     empty.write_text("text,labels\n")
     places = {"docs": documents, "tmp": tmp_path, "model": model, "bare": bare, "empty": empty}
+    places |= {"other": tmp_path / "other.csv", "latin": tmp_path / "latin.csv"}
+    places["other"].write_text("text,labels\na cat,zebra\n")
+    places["latin"].write_bytes(b"caf\xe9\n")
     filled = [one.format(**places) for one in arguments]
     monkeypatch.setattr(sys, "argv", ["labelwood", *filled])
     with pytest.raises(SystemExit, match="2"):

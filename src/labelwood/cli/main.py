@@ -112,6 +112,9 @@ def _report_usage(error: Any) -> NoReturn:
     if "\n" in message:  # the help, which it shows where arguments are missing altogether
         error.show()
         sys.exit(error.exit_code)
+    reasons = getattr(error.__cause__, "errors", None)
+    if callable(reasons):  # of a number that is none or out of range; the message lacks the value
+        message = f"{message}. Got {reasons()[0]['input']!r}"
     context = getattr(error, "ctx", None)
     command = "labelwood" if context is None else context.command_path
     _fail(f"{message.rstrip('.')}; see {command} --help")

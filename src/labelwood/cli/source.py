@@ -206,7 +206,7 @@ def in_options(message: str) -> str:
         name, owner = match["name"], match["owner"]
         if (name, owner) == ("format", "save_dataset"):
             return "--to"
-        if name in names or name in _RENAMED:
+        if name in names or name in _RENAMED or owner == "Tagger":
             return flag(name)
         return f"--{name}" if re.fullmatch(_FUNCTIONS, owner) else f"--set {name}=…"
 

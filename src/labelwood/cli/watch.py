@@ -102,10 +102,21 @@ def _known_labels(model: Path) -> set[str]:
     return {str(name) for name in tagger.label_names_}
 
 
+def _decoded(file: TextIO, name: str) -> Iterator[str]:
+    """The lines of a log, which must be UTF-8 as JSON is."""
+    try:
+        yield from file
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{name}: byte 0x{error.object[error.start]:02x} is not UTF-8; a log of predictions "
+            "is JSONL, as labelwood predict writes it"
+        ) from None
+
+
 def _checked(file: TextIO, name: str, known: set[str]) -> Iterator[tuple[int, dict[str, Any]]]:
     from labelwood.sequences.monitor.prediction_log import read_lines
 
-    for number, line in read_lines(file, name):
+    for number, line in read_lines(_decoded(file, name), name):
         labels = line.get("labels", [])
         for one in labels if isinstance(labels, list) else []:
             if isinstance(one, dict) and str(one.get("label")) not in known:

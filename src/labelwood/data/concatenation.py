@@ -65,7 +65,7 @@ def _joined(
 ) -> tuple[CSR, Sequence[str] | None]:
     matrices = [sp.csr_array(matrix) for matrix, _, _ in parts]
     named = [names is not None for _, names, _ in parts if names is None or len(names)]
-    if any(named) != all(named):
+    if named and any(named) != all(named):
         raise DataError(f"Only some of the files name their {kind}s; read them apart.")
     if not any(named):
         widths = {matrix.shape[1] for matrix in matrices}

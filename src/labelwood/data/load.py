@@ -3,6 +3,7 @@
 import importlib
 import logging
 import re
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, fields, replace
@@ -11,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from labelwood.core.caller import user_stacklevel
 from labelwood.core.io import STANDARD_STREAM, Source, file_name, read_source, writing
 from labelwood.core.params import Boolean, Constraints, Integer, OneOf, check_parameter
 from labelwood.data.concatenation import concatenate
@@ -19,7 +21,7 @@ from labelwood.data.readers.encoding import in_utf8
 from labelwood.data.readers.names import NameList, Names
 from labelwood.data.readers.options import ReadOptions
 from labelwood.data.readers.sniff import SUFFIXES, format_suffix, is_binary, sniff
-from labelwood.errors import DataError, ParameterError
+from labelwood.errors import DataError, LabelwoodWarning, ParameterError
 
 if TYPE_CHECKING:
     from labelwood.data.taxonomy import Taxonomy
@@ -198,12 +200,26 @@ def load_dataset(
             raise ParameterError(f"The {name!r} parameter of load_dataset must not be empty.")
     parts = [_load(one, format, options) for one in _paths(path)]
     dataset = parts[0] if len(parts) == 1 else concatenate(parts)
+    if dataset.Y.nnz and not ignore_labels:
+        _warn_of_unlabeled(parts)
     forest = dataset.taxonomy
     if taxonomy is not None:
         forest = _taxonomy(taxonomy, options.labels)
     elif forest is None and options.labels is not None:
         forest = options.labels.taxonomy()
     return replace(dataset, taxonomy=forest)
+
+
+def _warn_of_unlabeled(parts: Sequence[Dataset]) -> None:
+    """Warn of files that hold samples without any label beside files that hold labels."""
+    for part in parts:
+        if len(part) and not part.Y.nnz:
+            warnings.warn(
+                f"{part.description} has no labels: its {len(part):,} samples count as samples "
+                "that no label applies to; leave it out if they were not tagged.",
+                LabelwoodWarning,
+                stacklevel=user_stacklevel(),
+            )
 
 
 def _check_names(options: ReadOptions) -> None:

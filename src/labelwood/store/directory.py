@@ -66,13 +66,16 @@ def locked_directory(path: Path) -> Iterator[Path]:
 
 def check_replaceable(target: Path) -> None:
     """Refuse what cannot be written to, and to replace anything but a model or nothing."""
+    if target.exists() and not target.is_dir():
+        raise ModelError(f"{target} is a file; give a directory for the model")
+    above = target.absolute().parent
+    if (above / MODEL_FILE).exists():
+        raise ModelError(f"{above} is a model; give another directory than one inside it")
     if not target.exists():
         parent = next(parent for parent in target.absolute().parents if parent.exists())
         if not (parent.is_dir() and os.access(parent, os.W_OK)):
             raise ModelError(f"{target} cannot be made: {parent} is not a writable directory")
         return
-    if not target.is_dir():
-        raise ModelError(f"{target} is a file; give a directory for the model")
     if not os.access(target, os.W_OK):
         raise ModelError(f"{target} cannot be replaced: it is not writable")
     names = sorted(path.name for path in target.iterdir())

@@ -55,7 +55,7 @@ def _warn_of_unseen(unseen: list[str], n_used: int) -> None:
     if len(unseen) == n_used:
         raise DataError(
             f"The model knows none of the labels of the data ({unseen[0]!r}, …); "
-            "are its label names needed to read them?"
+            "were they read from their column, as by label_column?"
         )
     warnings.warn(
         f"{len(unseen)} of {n_used} labels were never seen in training ({unseen[0]!r}, …); "
