@@ -3,6 +3,7 @@
     python tests/mutation.py                      # all modules, hours
     python tests/mutation.py taxonomy/bounds.py   # one of them
     python tests/mutation.py --list               # what would be changed
+    python tests/mutation.py MODULE --first "not simulation"   # all tests for survivors alone
 
 The package is copied to a temporary folder, where one constant at a time is changed and the tests
 of that module are run until the first failure. A constant whose change no test notices is printed
@@ -192,6 +193,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("targets", nargs="*", help=f"of {', '.join(TARGETS)}; all by default")
     parser.add_argument("--list", action="store_true", help="print the constants and stop")
+    parser.add_argument(
+        "--first", help="tests to run first, as -k of pytest; the rest if they pass"
+    )
     parser.add_argument("--tests", action="append", help="other tests than those of the module")
     given = parser.parse_args()
     unknown = set(given.targets) - set(TARGETS)
@@ -206,13 +210,17 @@ def main() -> int:
             sys.dont_write_bytecode = True
             os.chdir(ROOT)
         for target in given.targets or TARGETS:
-            if not given.list and _run(given.tests or TARGETS[target]) != 0:
+            tests = given.tests or TARGETS[target]
+            first = [*tests, "-k", given.first] if given.first else tests
+            if not given.list and _run(first) != 0:
                 parser.error(f"the tests of {target} fail as it is")
             for one in (one for file in files(target) for one in constants(file)):
                 if given.list:
                     print(one)
                     continue
-                alive = survives(one, given.tests or TARGETS[target], copy)
+                alive = survives(one, first, copy) and (
+                    first is tests or survives(one, tests, copy)
+                )
                 reason = explained(one) if alive else None
                 word = "killed" if not alive else f"explained ({reason})" if reason else "SURVIVES"
                 print(f"{word}: {one}", flush=True)
