@@ -69,6 +69,12 @@ EXPLAINED: dict[tuple[str, str], str] = {
         "taxonomy/bounds.py",
         "low, high = 2**last, 2 ** (last + 1)",
     ): "a further upper end is searched to the same t; the lower end is noticed",
+    (
+        "kernels/bounds.py",
+        "low, high = 1e-6, 1.0",
+    ): "where a bisection starts; it ends at the same root",
+    ("kernels/bounds.py", "high *= 2"): "how a bisection is widened; it ends at the same root",
+    ("kernels/bounds.py", "for _ in range(100):"): "bisections beyond the last bit change nothing",
     ("metrics/intervals.py", "_FLOATS_AT_ONCE = 2**22"): "size of a block: no result depends on it",
 }
 _SECONDS = 300

@@ -2,6 +2,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 from labelwood import KernelRidgeClassifier
 from labelwood.errors import DataError, ParameterError
@@ -36,6 +37,44 @@ def test_the_covering_bound_solves_its_equation():
     epsilon = bound.terms["deviation"]
     cover = log_covering_number(epsilon / 16, radius=1.0, b=0.5, n=2 * 10**4)
     assert math.log(4) + cover - 10**4 * epsilon**2 / 32 == pytest.approx(math.log(0.05), rel=1e-6)
+
+
+@pytest.mark.parametrize(("radius", "gamma", "n"), [(0.02, 1.0, 50), (3.0, 0.5, 10**5)])
+def test_the_covering_bound_is_the_root_of_what_the_lecture_writes(radius, gamma, n):
+    def excess(epsilon):
+        share = 0.5 * radius / (gamma * epsilon / 16)
+        cover = 36 * share**2 * math.log(2 * math.ceil(4 * share + 2) * 2 * n + 1)
+        return math.log(4) + cover - n * epsilon**2 / 32 - math.log(0.1)
+
+    bound = covering_bound(np.ones(n), b=0.5, radius=radius, gamma=gamma, eta=0.1)
+    assert bound.terms["deviation"] == pytest.approx(brentq(excess, 1e-3, 1e4), rel=1e-9)
+    assert bound.trivial == 1
+
+
+@pytest.mark.parametrize(("epsilon", "n"), [(0.7, 1), (3.0, 1), (0.2, 7)])
+def test_the_covering_number_is_that_of_the_lecture(epsilon, n):
+    share = 1.5 * 0.4 / epsilon
+    expected = 36 * share**2 * math.log(2 * math.ceil(4 * share + 2) * n + 1)
+    assert log_covering_number(epsilon, radius=1.5, b=0.4, n=n) == pytest.approx(expected)
+
+
+def test_without_more_words_the_margin_is_one_and_the_confidence_95_per_cent():
+    margins = np.array([0.25, 0.5, 2.0])
+    assert ramp_loss(margins).tolist() == [0.75, 0.5, 0.0]
+    for bound, size in ((rademacher_bound, {"trace": 3.0}), (covering_bound, {"b": 1.0})):
+        plain = bound(margins, radius=1.0, **size)
+        assert plain.terms == bound(margins, radius=1.0, gamma=1.0, eta=0.05, **size).terms
+        assert plain.trivial == 1
+
+
+def test_a_kernel_of_zeros_has_a_ball_without_complexity():
+    assert rademacher_bound([1.0], trace=0.0, radius=1.0).terms["complexity of the ball"] == 0
+
+
+def test_a_norm_may_exceed_the_radius_by_rounding_alone():
+    assert rademacher_bound([1.0], trace=1.0, radius=1.0, norm=1 + 9e-10).facts["radius"] == 1
+    with pytest.raises(DataError, match="outside the ball"):
+        rademacher_bound([1.0], trace=1.0, radius=1.0, norm=1 + 1.2e-9)
 
 
 def test_the_rademacher_bound_holds_in_simulations():

@@ -16,8 +16,11 @@ from labelwood.experiments.best_arm.always_valid import (
     arm_p_value,
     experiment_p_value,
     intervals,
+    significant_arms,
+    treatment_p_values,
 )
 from labelwood.experiments.best_arm.arms import ArmStatistics, Bernoulli, Bounded, SubGaussian
+from labelwood.experiments.best_arm.differences import difference_interval
 from labelwood.experiments.best_arm.experiment import BestArmExperiment
 from labelwood.experiments.simulation.simulate import Setting, simulate
 
@@ -151,6 +154,47 @@ def test_beta_bounds_both_sides_at_once_and_lil_one():
 
 def test_an_interval_keeps_to_the_range_of_the_rewards():
     assert arm_interval(ArmStatistics.of([0, 1]), 0.05, reward=Bernoulli()) == (0, 1)
+
+
+OLD, NEW = ArmStatistics.of([0, 0, 0, 1] * 200), ArmStatistics.of([0, 1] * 400)
+
+
+@pytest.mark.parametrize("model", [Bernoulli(), Bernoulli(evidence="betting")])
+def test_without_more_words_there_is_no_margin_one_treatment_and_arm_0_is_the_control(model):
+    both, bounds = [OLD, NEW], model.evidence == "bounds"
+    plain = RunningPValue(2, reward=model, epsilon=0.0, control=0)
+    assert plain.value == 1
+    expected = plain.update(both)
+    assert expected < 1e-4
+    assert experiment_p_value(both, reward=model, epsilon=0.1) > 10 * expected
+    assert experiment_p_value(both, reward=model) == expected
+    assert RunningPValue(2, reward=model).update(both) == expected
+    assert experiment_p_value(both[::-1], reward=model) == pytest.approx(1)
+    assert intervals(both, 0.05, reward=model) == intervals(both, 0.05, reward=model, control=0)
+    if bounds:
+        assert arm_p_value(NEW, OLD, reward=model) == expected
+        assert arm_p_value(NEW, OLD, reward=model, epsilon=0.0, n_treatments=1) == expected
+
+
+def test_each_treatment_has_a_p_value_that_pays_for_all():
+    model = Bernoulli()
+    p = arm_p_value(NEW, OLD, reward=model, n_treatments=2)
+    found = treatment_p_values([800, 800, 0], [200, 400, 0], reward=model)
+    assert found == {1: pytest.approx(p, rel=1e-9), 2: 1.0}
+    margin = treatment_p_values([800, 800, 0], [200, 400, 0], reward=model, epsilon=0.1)
+    assert margin[1] > 10 * found[1]
+    arms = [OLD, NEW, OLD]
+    assert significant_arms(arms, p, reward=model) == [1]
+    assert significant_arms(arms, p * (1 - 1e-6), reward=model) == []
+    assert significant_arms(arms, 0.05, reward=model, control=1) == []
+
+
+def test_differences_by_betting_are_inverted_at_a_share_for_each_treatment():
+    model = Bernoulli(evidence="betting")
+    found = intervals([OLD, NEW, OLD], 0.1, reward=model)
+    for i, arm in ((1, NEW), (2, OLD)):
+        assert found.differences[i] == difference_interval(arm, OLD, 0.05, reward=model)
+    assert found.differences[0] == (0, 0)
 
 
 @pytest.mark.parametrize(
