@@ -143,7 +143,7 @@ def _stack_features(few: "Dataset", many: "Dataset") -> "tuple[CSR, Sequence[str
 
 
 def _self_train(tagger: Any, both: "Dataset", n: int, seed: int, jobs: int) -> int:
-    """Put one-vs-rest in the place of the graph; how many confident answers taught it."""
+    """Put one-vs-rest in the place of the graph; how many confident answers it was trained on."""
     from labelwood.kernels.graph.self_training import self_train
     from labelwood.linear.onevsrest.estimator import OneVsRestSVM
 

@@ -31,7 +31,6 @@ def transform_block(
         np.empty(0, np.uint32),
         idf,
         sublinear,
-        0,
         counts.ptr,
         columns,
         weights,

@@ -29,12 +29,11 @@ def weigh_rows(
     kept: IndexArray,
     idf: FloatArray,
     sublinear: bool,
-    offset: int,
     out_ptr: PointerArray,
     columns: IndexArray,
     weights: FloatArray,
 ) -> None:
-    """Write each row to `columns` and `weights` from `out_ptr[row] - offset` on.
+    """Write each row to `columns` and `weights` from `out_ptr[row]` on.
 
     A weight is (1 + log count) · idf, or count · idf, and the row is scaled to length one.
     `kept` is as in `kept_per_row`; when it is empty, terms are columns.
@@ -56,7 +55,7 @@ def weigh_rows(
             keys[size] = (column << _HALF) | np.uint64(counts[p])
             size += 1
         sort_keys(keys[:size])
-        q = out_ptr[row] - offset
+        q = out_ptr[row]
         total = 0.0
         for k in range(size):
             column, count = keys[k] >> _HALF, np.float64(keys[k] & _LOW)

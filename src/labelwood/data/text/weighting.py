@@ -50,7 +50,7 @@ def weigh_counts(
         counts = rows[part]
         out = ptr[starts[part] : starts[part + 1]]
         times = counts.counts.astype(np.uint32)
-        weigh_rows(counts.ptr, counts.ids, times, kept, idf, sublinear, 0, out, columns, data)
+        weigh_rows(counts.ptr, counts.ids, times, kept, idf, sublinear, out, columns, data)
         rows[part] = RowCounts(counts.ptr, columns[:0], columns[:0])
 
     parallel(fill, range(len(rows)), n_jobs=n_jobs)

@@ -285,7 +285,7 @@ class GraphLaplacianClassifier(LabelEstimator):
         return TopK.from_csr(self.transduction_, width, self.classes_)
 
     def transduced_labels(self) -> CSR:
-        """What `predict` would say of all nodes, as an indicator."""
+        """The labels of all nodes by the rule of `predict`, as an indicator."""
         return self._decide(self.transduction_)
 
     def _decide(self, scores: CSR) -> CSR:

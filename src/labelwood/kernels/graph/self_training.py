@@ -17,7 +17,7 @@ CONFIDENCE = 0.7
 
 
 class SelfTrained(NamedTuple):
-    """The learner, and which unlabeled samples taught it.
+    """The learner, and the unlabeled samples that it was trained on.
 
     Attributes
     ----------
