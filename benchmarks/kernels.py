@@ -97,7 +97,10 @@ def _a9a():
     parts = []
     for name in _A9A:
         content = lzma.decompress((SHARED_DATA / "binary" / name).read_bytes())
-        parts.extend(load_svmlight_file(io.BytesIO(content), n_features=123))
+        X, y = load_svmlight_file(io.BytesIO(content), n_features=123)
+        # LIBLINEAR takes no others, and the reader gives indices of 64 bits.
+        X.indices, X.indptr = X.indices.astype("int32"), X.indptr.astype("int32")
+        parts.extend([X, y])
     return parts
 
 

@@ -332,3 +332,12 @@ def test_all_labels_are_cross_validated_on_the_same_folds():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X, labels)
     assert len(set(model.n_iter_.tolist())) == 1
+
+
+def test_single_precision_of_many_features_changes_next_to_nothing(monkeypatch):
+    options = {"stopping": 200, "random_state": 0}
+    double = KernelBoostingClassifier(**options).fit(X, SIGNS).decision_function(X)
+    monkeypatch.setattr("labelwood.kernels.boosting.path._SINGLE_PRECISION_CELLS", 10)
+    single = KernelBoostingClassifier(**options).fit(X, SIGNS).decision_function(X)
+    assert (single != double).any()
+    np.testing.assert_allclose(single, double, atol=1e-5)
