@@ -17,7 +17,7 @@ from labelwood.kernels.nystrom import nystrom_features
 from labelwood.kernels.spectrum import Spectrum, linear_spectrum
 
 EXACT_SAMPLES = 3000  # up to which "auto" takes all eigenvectors: seconds, and 72 MB for each copy
-AUTO_LANDMARKS = 500  # beyond that: a9a (32,561 samples) takes 51 s of one core
+AUTO_LANDMARKS = 500  # beyond that: a9a (32,561 samples) takes 69 s of a core of a busy machine
 _RANK_TOLERANCE = 1e-13
 _PILOT_LANDMARKS = 500
 
