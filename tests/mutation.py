@@ -75,6 +75,10 @@ EXPLAINED: dict[tuple[str, str], str] = {
     ): "where a bisection starts; it ends at the same root",
     ("kernels/bounds.py", "high *= 2"): "how a bisection is widened; it ends at the same root",
     ("kernels/bounds.py", "for _ in range(100):"): "bisections beyond the last bit change nothing",
+    (
+        "trees/bounds/rule_trees.py",
+        "inner = trees.right >= 0",
+    ): "the first node is nobody's right child",
     ("metrics/intervals.py", "_FLOATS_AT_ONCE = 2**22"): "size of a block: no result depends on it",
 }
 _SECONDS = 300

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from labelwood import metrics
 from labelwood.errors import DataError, ParameterError
 from labelwood.metrics import PerSample
+from labelwood.metrics.intervals import bootstrap_replicates
 
 SHARES = st.lists(st.floats(0, 1), min_size=2, max_size=30)
 
@@ -22,6 +23,22 @@ def test_hoeffding_by_hand() -> None:
     radius = 2 * sqrt(log(2 / 0.05) / (2 * 3))
     low, high = metrics.hoeffding_interval([1, 2, 0], 2, 0.05)
     assert (low, high) == pytest.approx((1 - radius, 1 + radius))
+
+
+def test_without_more_words_a_thousand_resamples_are_drawn_from_seed_0() -> None:
+    plain = bootstrap_replicates(lambda drawn: drawn[:, 0], 20)
+    again = bootstrap_replicates(lambda drawn: drawn[:, 0], 20, n_bootstrap=1000, random_state=0)
+    assert plain.shape == (1000,)
+    np.testing.assert_array_equal(plain, again)
+    values = np.arange(20.0) ** 2
+    expected = metrics.bootstrap_interval(values, 0.05, n_bootstrap=1000, random_state=0)
+    assert metrics.bootstrap_interval(values, 0.05) == expected
+
+
+def test_two_samples_are_enough_for_bernstein_and_one_is_not() -> None:
+    radius = 7 * log(4 / 0.05) / 3
+    assert metrics.bernstein_interval([1, 1], 1, 0.05) == pytest.approx((1 - radius, 1 + radius))
+    assert metrics.bernstein_interval([1], 1, 0.05) == (-np.inf, np.inf)
 
 
 def test_bernstein_by_hand() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from labelwood import RuleTreeClassifier
-from labelwood.errors import DataError
+from labelwood.errors import DataError, ParameterError
 from labelwood.trees.bounds.rule_trees import depth_complexity, rule_tree_bound, rule_tree_terms
 
 
@@ -34,6 +34,29 @@ def test_the_bound_holds_on_fresh_samples():
         failures += (model.predict(X[400:]) != y[400:]).mean() > bound.value
     assert failures == 0
     assert not bound.vacuous
+
+
+@pytest.mark.parametrize("kind", ["fixed", "thresholds"])
+def test_the_bound_of_a_tree_counts_its_splits_by_kind(kind):
+    rng = np.random.default_rng(1)
+    X = rng.integers(0, 2, (600, 5)) if kind == "fixed" else rng.normal(size=(600, 5)) + 5
+    y = (X[:, 0] > X[:, 0].mean()) & (X[:, 1] > X[:, 1].mean())
+    presence = {"presence_features": "all"} if kind == "fixed" else {}
+    model = RuleTreeClassifier(max_leaves=6, **presence).fit(X, y)
+    bound, wrong = rule_tree_bound(model, X, y), int((model.predict(X) != y).sum())
+    n_splits = bound.facts["leaves"] - 1
+    assert n_splits == np.count_nonzero(model._trees().right >= 0) > 0
+    splits = (0, n_splits) if kind == "fixed" else (n_splits, 0)
+    assert bound.terms == rule_tree_terms(600, wrong, *splits, 5, 2, 0.05)
+    assert bound.trivial == 1
+    assert "with probability 0.95" in bound.assumes
+
+
+def test_complexity_and_confidence_have_limits():
+    assert depth_complexity(0, 1) == 0
+    X, y = np.array([[0.0], [1.0], [0.0], [1.0]]), np.array(["a", "b", "a", "b"])
+    with pytest.raises(ParameterError, match="'delta' parameter of rule_tree_bound"):
+        rule_tree_bound(RuleTreeClassifier().fit(X, y), X, y, delta=1.0)
 
 
 def test_label_sets_and_categories_are_refused():
