@@ -4,14 +4,17 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders import random_csr
+from builders import random_csr, separable
+from labelwood import LabelTreeClassifier
 from labelwood.core.sparse import csr_arrays
 from labelwood.trees.labeltree._beam_kernels import (
     _LOOKUP,
     above_of_trees,
+    feature_directory,
     search_tree,
     topk_of_trees,
 )
+from labelwood.trees.labeltree.arrays import Directory
 from trees.labeltree.forests import beam_search, hinge_log_scores, log_scores, random_forest, slots
 
 D, L = 60, 70
@@ -19,8 +22,8 @@ D, L = 60, 70
 
 def search(forest, X, *, root=0, beam=10, logistic=False, path_weight=1.0):
     labels, values, filled = search_tree(
-        csr_arrays(X), X.shape[1], forest, root, forest.width, beam, logistic,
-        np.float32(path_weight),
+        csr_arrays(X), X.shape[1], forest, forest.directory(X.shape[1]), root, forest.width, beam,
+        logistic, np.float32(path_weight),
     )  # fmt: skip
     assert labels.shape == values.shape == (X.shape[0], beam * forest.width)
     return [(labels[row, :size].tolist(), values[row, :size]) for row, size in enumerate(filled)]
@@ -163,3 +166,39 @@ def test_scores_above_a_threshold_are_all_there(found, threshold):
         expected = {label: score for label, score in wanted.items() if score > threshold}
         assert there == pytest.approx(expected, rel=1e-5)
         assert len(there) == pointers[row + 1] - pointers[row]
+
+
+@settings(max_examples=60)
+@given(
+    n_features=st.sampled_from([1, 7, 300, 2**20]),
+    sizes=st.lists(st.integers(0, 40), max_size=4),
+    skewed=st.booleans(),
+    seed=st.integers(0, 100),
+)
+def test_a_directory_leads_to_every_feature_of_a_block(n_features, sizes, skewed, seed):
+    rng = np.random.default_rng(seed)
+    among = min(n_features, 50) if skewed else n_features
+    blocks = [np.sort(rng.choice(among, min(n, among), replace=False)) for n in sizes]
+    indptr = np.append(0, np.cumsum([one.size for one in blocks])).astype(np.int64)
+    features = np.concatenate([*blocks, []]).astype(np.uint32)
+    directory = Directory(*feature_directory(indptr, features, n_features))
+    for block, mine in enumerate(blocks):
+        starts = directory.starts[directory.indptr[block] : directory.indptr[block + 1]]
+        leading = np.arange(n_features) >> directory.shifts[block]
+        assert starts.size == leading[-1] + 2
+        assert starts.size <= max(mine.size // 2, 1) + 2
+        for bits in {0, *(mine >> directory.shifts[block]).tolist(), int(leading[-1])}:
+            found = mine[starts[bits] : starts[bits + 1]]
+            assert found.tolist() == mine[mine >> directory.shifts[block] == bits].tolist()
+
+
+def test_the_directory_is_that_of_the_present_trees():
+    X, Y = separable(120, 20)
+    model = LabelTreeClassifier(random_state=0, max_leaf_labels=4).fit(X, Y)
+    model.predict_topk(X[:1], 3)
+    other = LabelTreeClassifier(random_state=0, max_leaf_labels=4).fit(X[::-1], Y)
+    wanted = other.predict_topk(X[:1], 3)
+    model.fit(X[::-1], Y)
+    found = model.predict_topk(X[:1], 3)
+    np.testing.assert_array_equal(found.labels, wanted.labels)
+    np.testing.assert_array_equal(found.scores, wanted.scores)

@@ -1,12 +1,11 @@
 """Beam search through label trees, for many rows at once.
 
 A node's decisions lie in blocks of sixteen. Where many rows meet at a node, its blocks are
-spread out once for all of them; where few do, each row looks its features up. A row that comes
-alone is laid out itself, and blocks of moderate size are read through. All ways add the same
-numbers in the same order.
+spread out once for all of them; where few do, each row looks its features up by a directory of
+the block's. Both ways add the same numbers in the same order.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,14 +18,23 @@ from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import FloatArray, IndexArray, PointerArray
 
 if TYPE_CHECKING:
-    from labelwood.trees.labeltree.arrays import LabelForest
+    from labelwood.trees.labeltree.arrays import Directory, LabelForest
 
 _LANES = np.uint64(WIDTH)
 _START = np.uint64(0)
 _ONE = np.uint64(1)
 _TIE = np.float32(0.01)
 _LOOKUP = 5  # looking a feature up costs as much as spreading out this many
-_READ = 30  # or as reading this many in their order (estimated from the costs of both loops)
+_SHARE = 2  # features to a place of the directory, which is then as large as half of them
+_WINDOW = 8  # features that a lookup reads without a branch
+
+
+class Found(NamedTuple):
+    """Scratch memory of lookups: places of features, their values, and weights read ahead."""
+
+    places: PointerArray
+    values: FloatArray
+    weights: FloatArray
 
 
 @kernel
@@ -54,50 +62,89 @@ def _spread_dot(X: CSRArrays, i: int, number: IndexArray, spread: FloatArray) ->
 
 
 @kernel
-def _lookup_dot(
-    X: CSRArrays, i: int, forest: "LabelForest", block: int, one_row: FloatArray
-) -> FloatArray:
-    """The same from the packed weights; the features of both are in order."""
-    total = splat(np.float32(0))
-    low, end = forest.block_indptr[block], forest.block_indptr[block + 1]
+def feature_directory(
+    block_indptr: PointerArray, features: IndexArray, n_features: int
+) -> tuple[PointerArray, NDArray[np.uint8], IndexArray]:
+    """Where in each block the features begin whose leading bits are 0, 1, 2, and so on.
+
+    So many bits lead that there are about _SHARE features to each of their values.
+    """
+    n_blocks, last = block_indptr.size - 1, max(n_features - 1, 0)
+    indptr, shifts = np.zeros(n_blocks + 1, dtype=np.int64), np.zeros(n_blocks, dtype=np.uint8)
+    for block in range(n_blocks):
+        size, shift = block_indptr[block + 1] - block_indptr[block], 0
+        while (last >> shift) * _SHARE > size:
+            shift += 1
+        shifts[block] = shift
+        indptr[block + 1] = indptr[block] + (last >> shift) + 2
+    starts = np.empty(indptr[n_blocks], dtype=np.uint32)
+    for block in range(n_blocks):
+        row, end = block_indptr[block], block_indptr[block + 1]
+        for k in range(indptr[block + 1] - indptr[block]):
+            while row < end and (np.int64(features[row]) >> np.int64(shifts[block])) < k:
+                row += 1
+            starts[indptr[block] + k] = row - block_indptr[block]
+    return indptr, shifts, starts
+
+
+@kernel
+def _find_features(
+    X: CSRArrays, i: int, forest: "LabelForest", directory: "Directory", block: int, found: "Found"
+) -> int:
+    """Put down where the features of row i are that the block has; returns how many.
+
+    Memory is what takes time here. No branch waits for what is read, so that the processor reads
+    for many features at once.
+    """
+    n_found = 0
+    first, shift = forest.block_indptr[block], np.uint32(directory.shifts[block])
+    begin, last = directory.indptr[block], forest.features.size - 1
     for p in range(X.indptr[i], X.indptr[i + 1]):
         feature = X.indices[p]
-        # Features of row and block are both in order, so that each search starts where the last one
-        # ended.
+        bits = begin + np.int64(feature >> shift)
+        low = first + np.int64(directory.starts[bits])
+        end = first + np.int64(directory.starts[bits + 1])
         high = end
-        while low < high:
+        while high - low > _WINDOW:  # seldom, where features crowd
             middle = (low + high) >> 1
             if forest.features[middle] < feature:
                 low = middle + 1
             else:
                 high = middle
-        if low == end:
-            break
-        if forest.features[low] == feature:
-            for lane in range(WIDTH):
-                one_row[lane] = 0
-            for q in range(forest.entry_indptr[low], forest.entry_indptr[low + 1]):
-                one_row[forest.lanes[q]] = forest.weights[q]
-            total += splat(X.data[p]) * load(one_row, _START)
-    return total
+        place = low
+        for k in range(_WINDOW):
+            place += (low + k < end) & (forest.features[min(low + k, last)] < feature)
+        found.places[n_found], found.values[n_found] = place, X.data[p]
+        n_found += (place < end) & (forest.features[min(place, last)] == feature)
+    return n_found
 
 
 @kernel
-def _read_dot(
-    dense: FloatArray, forest: "LabelForest", block: int, one_row: FloatArray
+def _lookup_dot(
+    X: CSRArrays,
+    i: int,
+    forest: "LabelForest",
+    directory: "Directory",
+    block: int,
+    found: "Found",
+    one_row: FloatArray,
 ) -> FloatArray:
-    """The same for a row that is laid out in `dense`: reads all features of the block."""
+    """The same from the packed weights."""
     total = splat(np.float32(0))
-    for row in range(
-        np.uint64(forest.block_indptr[block]), np.uint64(forest.block_indptr[block + 1])
-    ):
-        x = dense[forest.features[row]]
-        if x != 0:
-            for lane in range(WIDTH):
-                one_row[lane] = 0
-            for q in range(forest.entry_indptr[row], forest.entry_indptr[row + _ONE]):
-                one_row[forest.lanes[q]] = forest.weights[q]
-            total += splat(x) * load(one_row, _START)
+    if forest.weights.size == 0:
+        return total
+    n_found = _find_features(X, i, forest, directory, block, found)
+    # All first weights are read before any is used, for the same reason.
+    for k in range(n_found):
+        q = min(forest.entry_indptr[found.places[k]], forest.weights.size - 1)
+        found.weights[k] = forest.weights[q] + forest.lanes[q]
+    for k in range(n_found):
+        row = found.places[k]
+        for lane in range(WIDTH):
+            one_row[lane] = 0
+        for q in range(forest.entry_indptr[row], forest.entry_indptr[row + 1]):
+            one_row[forest.lanes[q]] = forest.weights[q]
+        total += splat(found.values[k]) * load(one_row, _START)
     return total
 
 
@@ -122,6 +169,7 @@ def _log_loss(scores: FloatArray, start: int, logistic: bool) -> None:
 def _score_node(
     X: CSRArrays,
     forest: "LabelForest",
+    directory: "Directory",
     node: int,
     pairs: NDArray[np.int64],
     beam: int,
@@ -129,16 +177,13 @@ def _score_node(
     logistic: bool,
     path_weight: np.float32,
     path: FloatArray,
-    dense: FloatArray,
     number: IndexArray,
     spread: FloatArray,
+    found: Found,
     one_row: FloatArray,
     scores: FloatArray,
 ) -> None:
-    """Scores of the node's children for each (row, slot) that stands at the node.
-
-    `dense` holds the features of a row that came alone, and is empty otherwise.
-    """
+    """Scores of the node's children for each (row, slot) that stands at the node."""
     # On the way the scores of a path are summed as they are; at a leaf the whole path is weighted
     # against the label's own decision.
     weight = path_weight if forest.is_leaf[node] else np.float32(1)
@@ -148,19 +193,16 @@ def _score_node(
     first = forest.node_blocks[node]
     for block in range(first, forest.node_blocks[node + 1]):
         start, end = forest.block_indptr[block], forest.block_indptr[block + 1]
-        is_alone = dense.size > 0 and nonzeros * _READ > end - start
-        many = dense.size == 0 and nonzeros * _LOOKUP > end - start
+        many = pairs.size > 1 and nonzeros * _LOOKUP > end - start
         if many:
             _spread(forest, block, number, spread)
         offset = load(forest.intercepts, np.uint64(block) * _LANES)
         for pair in pairs:
             place = pair * width + (block - first) * WIDTH
-            if is_alone:
-                total = _read_dot(dense, forest, block, one_row)
-            elif many:
+            if many:
                 total = _spread_dot(X, pair // beam, number, spread)
             else:
-                total = _lookup_dot(X, pair // beam, forest, block, one_row)
+                total = _lookup_dot(X, pair // beam, forest, directory, block, found, one_row)
             store(scores, np.uint64(place), total + offset)
             _log_loss(scores, place, logistic)
             for lane in range(place, place + WIDTH):
@@ -236,6 +278,7 @@ def search_tree(
     X: CSRArrays,
     n_features: int,
     forest: "LabelForest",
+    directory: "Directory",
     root: int,
     width: int,
     beam: int,
@@ -256,10 +299,14 @@ def search_tree(
     labels = np.empty((n, beam * width), dtype=np.int32)
     values = np.empty((n, beam * width), dtype=np.float32)
     filled = np.zeros(n, dtype=np.int64)
-    dense = np.zeros(n_features if n == 1 else 0, dtype=np.float32)
-    if n == 1:
-        for p in range(X.indptr[0], X.indptr[1]):
-            dense[X.indices[p]] = X.data[p]
+    longest = 0
+    for i in range(n):
+        longest = max(longest, X.indptr[i + 1] - X.indptr[i])
+    found = Found(
+        np.empty(longest + 1, dtype=np.int64),
+        np.empty(longest + 1, dtype=np.float32),
+        np.empty(longest + 1, dtype=np.float32),
+    )
     number = np.zeros(0 if n == 1 else n_features, dtype=np.uint32)
     spread = np.empty(0, dtype=np.float32)
     one_row = np.empty(WIDTH, dtype=np.float32)
@@ -282,8 +329,8 @@ def search_tree(
                 if n > 1 and spread.size < size * WIDTH:
                     spread = np.empty(size * WIDTH, dtype=np.float32)
             _score_node(
-                X, forest, node, standing[start:end], beam, width, logistic, path_weight,
-                path, dense, number, spread, one_row, scores,
+                X, forest, directory, node, standing[start:end], beam, width, logistic, path_weight,
+                path, number, spread, found, one_row, scores,
             )  # fmt: skip
             start = end
         for i in range(n):

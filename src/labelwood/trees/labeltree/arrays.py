@@ -34,6 +34,18 @@ class Search(NamedTuple):
         return int(np.clip(_MOST_CELLS // (self.beam * width), 1, _MOST_ROWS))
 
 
+class Directory(NamedTuple):
+    """Where the features of a block are found by their leading bits.
+
+    Feature f of block b, if there, is among the places from `starts[indptr[b] + (f >> shifts[b])]`
+    to the next start, counted from the first of the block.
+    """
+
+    indptr: PointerArray
+    shifts: NDArray[np.uint8]
+    starts: IndexArray
+
+
 class LabelForest(NamedTuple):
     """The nodes of all trees, and the decisions of their children in blocks of sixteen.
 
@@ -60,12 +72,25 @@ class LabelForest(NamedTuple):
         """Lanes of the widest node."""
         return WIDTH * int(np.diff(self.node_blocks).max(initial=1))
 
-    def topk(self, X: CSR, n_labels: int, k: int, search: Search, n_jobs: int | None) -> TopK:
+    def directory(self, n_features: int) -> Directory:
+        """The directory that a search takes; it is worth keeping for the next one."""
+        return Directory(*kernels.feature_directory(self.block_indptr, self.features, n_features))
+
+    def topk(
+        self,
+        X: CSR,
+        n_labels: int,
+        k: int,
+        search: Search,
+        n_jobs: int | None,
+        directory: Directory | None = None,
+    ) -> TopK:
         """The best `k` labels of each row."""
         search = search.within(self.is_leaf.size)
+        places = directory or self.directory(X.shape[1])
 
         def best(rows: slice) -> tuple[AnyArray, AnyArray]:
-            return kernels.topk_of_trees(*self._reached(X, rows, search), n_labels, k)
+            return kernels.topk_of_trees(*self._reached(X, rows, search, places), n_labels, k)
 
         blocks = row_blocks(X, search.block_size(self.width))
         parts = parallel(best, blocks, n_jobs=n_jobs)
@@ -75,13 +100,20 @@ class LabelForest(NamedTuple):
         return TopK(np.concatenate(labels), np.concatenate(scores))
 
     def above(
-        self, X: CSR, n_labels: int, threshold: float, search: Search, n_jobs: int | None
+        self,
+        X: CSR,
+        n_labels: int,
+        threshold: float,
+        search: Search,
+        n_jobs: int | None,
+        directory: Directory | None = None,
     ) -> CSR:
         """The scores above `threshold` of the labels that were reached."""
         search = search.within(self.is_leaf.size)
+        places = directory or self.directory(X.shape[1])
 
         def score(rows: slice) -> CSR:
-            reached = self._reached(X, rows, search)
+            reached = self._reached(X, rows, search, places)
             indptr, labels, values = kernels.above_of_trees(*reached, n_labels, threshold)
             return make_csr(indptr, labels, values, (indptr.size - 1, n_labels))
 
@@ -90,7 +122,9 @@ class LabelForest(NamedTuple):
         scores.sort_indices()
         return scores
 
-    def _reached(self, X: CSR, rows: slice, search: Search) -> tuple[AnyArray, AnyArray, AnyArray]:
+    def _reached(
+        self, X: CSR, rows: slice, search: Search, directory: Directory
+    ) -> tuple[AnyArray, AnyArray, AnyArray]:
         """Labels, log scores and how many there are, for each tree and row."""
         arrays = some_rows(csr_arrays(X), rows)
         n, width = arrays.indptr.size - 1, self.width
@@ -102,6 +136,7 @@ class LabelForest(NamedTuple):
                 arrays,
                 X.shape[1],
                 self,
+                directory,
                 root,
                 width,
                 search.beam,

@@ -5,7 +5,7 @@ As Parabel (Prabhu et al. 2018), Bonsai (Khandagale et al. 2020) and XR-Linear (
 """
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from labelwood.core.types import CSR, DoubleArray
 from labelwood.errors import DataError
 from labelwood.linear.onevsrest import label_costs
 from labelwood.linear.tuning import TunedC
-from labelwood.trees.labeltree.arrays import LabelForest, Search
+from labelwood.trees.labeltree.arrays import Directory, LabelForest, Search
 from labelwood.trees.labeltree.fitting import Outcome, add_labels, fit_trees
 from labelwood.trees.labeltree.training import Settings
 
@@ -278,6 +278,7 @@ class LabelTreeClassifier(TunedC, LabelEstimator):
 
     def _set_forest(self, outcome: Outcome) -> None:
         set_record(self, outcome.forest)
+        self._keep_directory()
         self.n_iter_ = outcome.n_iter
         remedy = f"raise max_iter (now {self.max_iter}) or tol"
         self.stop_reason_ = convergence_report(outcome.n_unsolved, "block of classifiers", remedy)
@@ -290,18 +291,29 @@ class LabelTreeClassifier(TunedC, LabelEstimator):
     def _forest(self) -> LabelForest:
         return record_of(self, LabelForest)
 
+    def _keep_directory(self) -> None:
+        """Make the directory of the features once, which is not stored with a model."""
+        self._kept_directory = self.features_, self._forest().directory(self.n_features_in_)
+
+    def _directory(self) -> Directory:
+        features, directory = vars(self).get("_kept_directory", (None, None))
+        if directory is None or features is not self.features_:  # an attribute was changed by hand
+            return self._forest().directory(self.n_features_in_)
+        return cast(Directory, directory)
+
     def _check_fitted(self) -> None:
         super()._check_fitted()
         self._forest().check(self.n_features_in_, self.classes_.size)
+        self._keep_directory()
 
     def _score_topk(self, X: CSR, k: int) -> TopK:
-        scaled = self._scaled(X)
-        return self._forest().topk(scaled, self.classes_.size, k, self._search(), self.n_jobs)
+        options = self._search(), self.n_jobs, self._directory()
+        return self._forest().topk(self._scaled(X), self.classes_.size, k, *options)
 
     def _score(self, X: CSR, above: float | None = None) -> CSR:
         least = _NO_THRESHOLD if above is None else above
-        scaled = self._scaled(X)
-        return self._forest().above(scaled, self.classes_.size, least, self._search(), self.n_jobs)
+        options = self._search(), self.n_jobs, self._directory()
+        return self._forest().above(self._scaled(X), self.classes_.size, least, *options)
 
     def _search(self) -> Search:
         return Search(self.beam, self.loss == "logistic", float(self.path_weight))
