@@ -79,6 +79,10 @@ EXPLAINED: dict[tuple[str, str], str] = {
         "trees/bounds/rule_trees.py",
         "inner = trees.right >= 0",
     ): "the first node is nobody's right child",
+    (
+        "metrics/intervals.py",
+        "for block in blocks(n_bootstrap, max(1, _FLOATS_AT_ONCE // n)):",
+    ): "size of a block for more than four million samples: no result depends on it",
     ("metrics/intervals.py", "_FLOATS_AT_ONCE = 2**22"): "size of a block: no result depends on it",
 }
 _SECONDS = 300

@@ -35,6 +35,20 @@ def test_without_more_words_a_thousand_resamples_are_drawn_from_seed_0() -> None
     assert metrics.bootstrap_interval(values, 0.05) == expected
 
 
+def test_one_resample_may_be_drawn_and_of_one_sample() -> None:
+    assert bootstrap_replicates(lambda drawn: drawn[:, 0], 1, n_bootstrap=1).tolist() == [1.0]
+
+
+def test_of_many_samples_that_hardly_vary_bernstein_has_the_last_word() -> None:
+    values = np.zeros(2000)
+    values[:3] = 1
+    found = PerSample.mean(values)
+    assert found.span == 1
+    half = metrics.bernstein_interval(values, 1, 0.05)
+    assert half.high < metrics.hoeffding_interval(values, 1, 0.05).high
+    assert found.guaranteed(0.1).high == half.high
+
+
 def test_two_samples_are_enough_for_bernstein_and_one_is_not() -> None:
     radius = 7 * log(4 / 0.05) / 3
     assert metrics.bernstein_interval([1, 1], 1, 0.05) == pytest.approx((1 - radius, 1 + radius))
