@@ -19,6 +19,7 @@ from labelwood.cli.interrupt import interrupted, remember_interrupts
 from labelwood.cli.predict import predict
 from labelwood.cli.rules import rules
 from labelwood.cli.source import in_options
+from labelwood.cli.split import split
 from labelwood.cli.study import study
 from labelwood.cli.train import train
 from labelwood.cli.warm_up import warm_up
@@ -38,6 +39,7 @@ app.command(name="eval")(evaluate)
 app.command()(predict)
 app.command()(info)
 app.command()(convert)
+app.command()(split)
 app.command()(study)
 app.add_typer(experiment)
 app.add_typer(rules)

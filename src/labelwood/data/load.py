@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from glob import glob
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from labelwood.core.caller import user_stacklevel
 from labelwood.core.io import STANDARD_STREAM, Source, file_name, read_source, writing
@@ -20,6 +20,7 @@ from labelwood.data.dataset import Dataset
 from labelwood.data.readers.encoding import in_utf8
 from labelwood.data.readers.names import NameList, Names
 from labelwood.data.readers.options import ReadOptions
+from labelwood.data.readers.records import Records, find_records
 from labelwood.data.readers.sniff import SUFFIXES, format_suffix, is_binary, sniff
 from labelwood.errors import DataError, LabelwoodWarning, ParameterError
 
@@ -68,7 +69,7 @@ _FORMATS = {
     "npz": _Format("NumPy archive", "npz", ("feature_names",), writer="write"),
 }
 _TEXT_FORMATS = tuple(name for name, one in _FORMATS.items() if "encoding" in one.options)
-_WRITABLE = tuple(name for name, one in _FORMATS.items() if one.writer is not None)
+WRITABLE = tuple(name for name, one in _FORMATS.items() if one.writer is not None)
 _ALWAYS = ("label_names", "ignore_labels", "known_text_columns")  # any format may have them
 _CONSTRAINTS: Constraints = {
     "n_labels": (Integer(low=0), None),
@@ -259,16 +260,37 @@ def _paths(given: str | Path | Sequence[str | Path]) -> list[str | Path]:
     return paths
 
 
-def _load(path: str | Path, given: str | None, options: ReadOptions) -> Dataset:
-    """One file, described by what was taken."""
+def load_records(
+    path: str | Path,
+    format: str | None = None,  # noqa: A002 - as in load_dataset
+    **options: Any,
+) -> tuple[str, Records | None]:
+    """The format of a file, and its samples as they stand there.
+
+    The options are those of `load_dataset`, which has checked them. There are no records where a
+    sample has no place of its own in the file.
+    """
+    given = ReadOptions(**options)
+    source, chosen, _ = _opened(path, format, given)
+    return chosen, find_records(source, chosen, given)
+
+
+def _opened(path: str | Path, given: str | None, options: ReadOptions) -> tuple[Source, str, str]:
+    """The source, in UTF-8 where it is text, its format, and a remark on its encoding."""
     source = read_source(path, may_be_empty=True)
-    texts_only = bool(options.ignore_labels)
     encoding = ""
     if options.encoding is not None or given in (None, *_TEXT_FORMATS):
         source, encoding = _decoded(source, path, given, options)
     if given is None and _is_empty_batch(source, path):
         given = "jsonl"
-    chosen = _FORMATS[given or sniff(source, path, may_be_lines=texts_only)]
+    texts_only = bool(options.ignore_labels)
+    return source, given or sniff(source, path, may_be_lines=texts_only), encoding
+
+
+def _load(path: str | Path, given: str | None, options: ReadOptions) -> Dataset:
+    """One file, described by what was taken."""
+    source, name, encoding = _opened(path, given, options)
+    chosen = _FORMATS[name]
     if source.is_empty and chosen.name not in ("jsonl", "plain_lines"):
         raise source.error(None, f"it is empty, which {chosen.title} does not allow")
     _check_options(chosen, options)
@@ -366,8 +388,8 @@ def save_dataset(
         by_suffix = "xmc"
     chosen = format or by_suffix
     if not chosen:
-        raise ParameterError(f"give the format to write to {path}: {', '.join(_WRITABLE)}")
-    check_parameter("save_dataset", "format", chosen, OneOf(*_WRITABLE))
+        raise ParameterError(f"give the format to write to {path}: {', '.join(WRITABLE)}")
+    check_parameter("save_dataset", "format", chosen, OneOf(*WRITABLE))
     module = _FORMATS[chosen].module()
     try:
         siblings: dict[Path, bytes] = {}

@@ -65,6 +65,26 @@ def _opened(source: Source) -> Any:
     return file
 
 
+class ParquetRecords:
+    """The rows of a file with all their columns."""
+
+    def __init__(self, source: Source) -> None:
+        self._file = _opened(source)
+
+    def __len__(self) -> int:
+        return int(self._file.metadata.num_rows)
+
+    def write(self, rows: Sequence[int], file: IO[bytes]) -> None:
+        """Write some of the rows, in this order."""
+        from pyarrow import parquet
+
+        parquet.write_table(self._file.read().take(list(rows)), file)
+
+    def write_plain(self, rows: Sequence[int], part: Dataset, file: IO[bytes]) -> bool:
+        """Write them with the labels of `part` as lists: not done, as lists are usual here."""
+        return False
+
+
 class _Table:
     """The columns of a file, read when they are asked for."""
 

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from threading import Lock
 from typing import IO
@@ -34,13 +35,49 @@ def read_tsv(source: Source, options: ReadOptions) -> Dataset:
     return _read(source, options, "\t")
 
 
+def sample_lines(source: Source, options: ReadOptions, usual: str) -> list[int]:
+    """The number of the line on which each sample begins, below the header row."""
+    with _long_fields():
+        dialect = find_dialect(source, options.delimiter, usual)
+        lines = [number for number, _ in _rows(source, dialect)]
+    return lines if options.header is False else lines[1:]
+
+
+def with_label_lists(
+    source: Source, options: ReadOptions, usual: str, rows: Sequence[int], part: Dataset
+) -> bytes | None:
+    """The `rows` of a table with the labels of `part` in a form that leaves no doubt.
+
+    All other fields stay as they are. None where labels do not stand in one column.
+    """
+    with _long_fields():
+        dialect = find_dialect(source, options.delimiter, usual)
+        (number, header), *table = _rows(source, dialect)
+    columns = choose_columns(source, number, header, options)
+    if len(columns.labels) != 1 or options.header is False or not dialect.quoted:
+        return None
+    at = header.index(columns.labels[0])
+    chosen = [table[row][1] for row in rows]
+    for row, cell in zip(chosen, label_cells(part.label_lists()), strict=True):
+        row[at] = cell
+    file = io.BytesIO()
+    write_table(file, header, iter(chosen), dialect.delimiter)
+    return file.getvalue()
+
+
 def _read(source: Source, options: ReadOptions, usual: str) -> Dataset:
+    with _long_fields():
+        dialect = find_dialect(source, options.delimiter, usual)
+        return _gather(source, options, dialect, _rows(source, dialect))
+
+
+@contextmanager
+def _long_fields() -> Iterator[None]:
+    """The csv module has one limit for the whole process, too small for long texts."""
     with _field_limit:
-        # The csv module has one limit for the whole process, too small for long texts.
         before = csv.field_size_limit(_LONGEST_FIELD)
         try:
-            dialect = find_dialect(source, options.delimiter, usual)
-            return _gather(source, options, dialect, _rows(source, dialect))
+            yield
         finally:
             csv.field_size_limit(before)
 

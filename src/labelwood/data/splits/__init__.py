@@ -1,5 +1,10 @@
-"""Stratified splits and folds of sparse multi-label data."""
+"""Stratified and random splits, and folds, of sparse multi-label data."""
 
-from labelwood.data.splits.stratification import split, stratified_folds, stratified_split
+from labelwood.data.splits.stratification import (
+    random_split,
+    split,
+    stratified_folds,
+    stratified_split,
+)
 
-__all__ = ["split", "stratified_folds", "stratified_split"]
+__all__ = ["random_split", "split", "stratified_folds", "stratified_split"]

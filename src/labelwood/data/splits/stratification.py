@@ -81,15 +81,36 @@ def stratified_split(
     >>> train.size, test.size, int((test % 2).sum())
     (6, 4, 2)
     """
-    check_parameter("stratified_split", "test_size", test_size, Real(above=0, below=1))
     indicator = encode_labels(Y).Y
     n = indicator.shape[0]
-    if n < 2:
-        raise DataError(f"At least 2 samples are needed for a split. Got {n}.")
-    n_test = min(max(round(n * test_size), 1), n - 1)
+    n_test = _n_test(n, test_size, "stratified_split")
     sizes = np.array([n - n_test, n_test], dtype=np.int64)
     in_test = _assign(indicator, sizes / n, sizes, random_state) == 1
     return np.flatnonzero(~in_test), np.flatnonzero(in_test)
+
+
+def random_split(
+    n_samples: int, test_size: float = 0.2, random_state: RandomState = None
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Split row numbers in two at random, whatever their labels; else as `stratified_split`.
+
+    Examples
+    --------
+    >>> train, test = random_split(10, test_size=0.4, random_state=0)
+    >>> train.size, test.size, sorted([*train.tolist(), *test.tolist()]) == list(range(10))
+    (6, 4, True)
+    """
+    n_test = _n_test(n_samples, test_size, "random_split")
+    check_parameter("random_split", "random_state", random_state, RANDOM_STATE)
+    rows = np.random.default_rng(seed_sequence(random_state)).permutation(n_samples)
+    return np.sort(rows[n_test:]), np.sort(rows[:n_test])
+
+
+def _n_test(n: int, test_size: float, owner: str) -> int:
+    check_parameter(owner, "test_size", test_size, Real(above=0, below=1))
+    if n < 2:
+        raise DataError(f"At least 2 samples are needed for a split. Got {n}.")
+    return min(max(round(n * test_size), 1), n - 1)
 
 
 def split(
