@@ -105,6 +105,19 @@ def test_columns_of_zeros_and_ones_are_labels(frame):
     assert model.predict(["an owl"]) == [["owl"]]
 
 
+@pytest.mark.parametrize("table", ["pandas", "arrow", "polars"])
+def test_columns_with_usual_names_need_not_be_named(frame, table):
+    if table == "polars":
+        data = pytest.importorskip("polars").DataFrame(frame.to_dict("list"))
+    else:
+        data = frame if table == "pandas" else pyarrow.Table.from_pandas(frame)
+    params = {"estimator": OneVsRestSVM(random_state=0), "vectorizer": TextVectorizer(min_df=1)}
+    guessed = Tagger.from_frame(data, **params)
+    named = Tagger.from_frame(data, text=["title", "body"], labels="tags", **params)
+    assert guessed.text_columns_ == named.text_columns_ == ["title", "body"]
+    assert guessed.predict(data) == named.predict(data) == LABELS
+
+
 class Relation:
     """A table that keeps the interchange protocol and can do nothing else."""
 
@@ -363,6 +376,36 @@ WRONG = {
         lambda t: new_tagger(threshold=None).fit(TEXTS, LABELS).predict_topk(TEXTS, proba=True),
         "This Tagger gives no probabilities: fit it with threshold='auto'",
     ),
+    "a table without usual names": (
+        lambda t: Tagger.from_frame(pd.DataFrame({"a": TEXTS, "tags": LABELS})),
+        r"The table has the columns 'a', 'tags', and none of them has a usual name of the text; "
+        r"name it: Tagger.from_frame\(df, text=…\)",
+    ),
+    "a table with two columns of labels": (
+        lambda t: Tagger.from_frame(
+            pd.DataFrame({"text": ["a"], "tags": ["b"], "category": ["c"]})
+        ),
+        "The table: found the columns 'tags', 'category', each of which may hold the labels; "
+        "give labels='category', or several: labels='tags,category'",
+    ),
+    "a misspelled parameter": (
+        lambda t: Tagger(treshold=0.3),
+        r"Tagger has no parameter 'treshold'; did you mean 'threshold'\?",
+    ),
+    "a misspelled parameter of from_frame": (
+        lambda t: Tagger.from_frame(pd.DataFrame(), label_column="tags"),
+        r"Tagger.from_frame has no parameter 'label_column'; did you mean 'labels'\?",
+    ),
+    "a parameter that is like no other": (
+        lambda t: Tagger(xyzzy=1),
+        "Tagger has no parameter 'xyzzy'; it has estimator, memory_limit, objective",
+    ),
+    "nothing to load": (
+        lambda t: labelwood.load(None),
+        r"The 'path' parameter of load must be the directory of a model .*\. Got None instead",
+    ),
+    "a table to load": (lambda t: labelwood.load(pd.DataFrame()), "Got DataFrame instead"),
+    "nowhere to save": (lambda t: labelwood.save(t, ""), "parameter of save .* Got '' instead"),
     "psp without propensities": (
         lambda t: scorers.psp(1)(t.estimator_, t.features(TEXTS), DUMMIES.to_numpy()),
         r"PSP@k needs propensities: scorers.psp\(k, propensity=metrics.propensity",

@@ -63,6 +63,28 @@ def test_counts_that_make_no_sense_are_refused(counts, message):
         analyze(counts)
 
 
+@pytest.mark.parametrize("table", ["pandas", "arrow", "polars"])
+def test_a_table_gives_the_same_as_its_rows(table):
+    columns = {"Variant": ["a", "b"] * 2, "day": [1, 1, 2, 2]}
+    columns |= {"users": [100, 90, 80, 120], "conversions": [9, 11, 7, 20]}
+    frame = pytest.importorskip("pyarrow" if table == "arrow" else table)
+    data = frame.table(columns) if table == "arrow" else frame.DataFrame(columns)
+    rows = [("a", 100, 9, "1"), ("b", 90, 11, "1"), ("a", 80, 7, "2"), ("b", 120, 20, "2")]
+    assert analyze(data).to_dict() == analyze(rows).to_dict()
+
+
+def test_a_table_without_its_columns_is_refused():
+    frame = pytest.importorskip("pandas").DataFrame({"arm": ["a"], "clicks": [3]})
+    with pytest.raises(DataError, match="no column 'visitors' among arm, clicks; it must have"):
+        analyze(frame)
+
+
+@pytest.mark.parametrize("counts", [None, "counts.csv", 3])
+def test_what_holds_no_counts_is_refused(counts):
+    with pytest.raises(DataError, match=r"or a table\. Got .*read_counts\(path\) reads a file"):
+        analyze(counts)
+
+
 def test_a_control_that_is_no_arm_is_refused():
     with pytest.raises(ParameterError, match="the control 'x' is none of the arms old, new"):
         analyze(DAYS, control="x")

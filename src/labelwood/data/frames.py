@@ -12,6 +12,8 @@ from labelwood.core.labels import indicator, lists_to_indicator
 from labelwood.core.names import shown
 from labelwood.data.dataset import Dataset, check_texts
 from labelwood.data.readers.label_cells import split_cells
+from labelwood.data.readers.options import ReadOptions
+from labelwood.data.readers.usual_names import choose_columns
 from labelwood.errors import DataError
 
 
@@ -71,6 +73,40 @@ def frame_dataset(
     names = sorted({name for one in lists for name in one})
     Y = lists_to_indicator(lists, names)
     return Dataset(None, Y, label_names=names, ids=named, texts=texts, text_columns=columns)
+
+
+def guess_columns(
+    frame: object, text: str | Sequence[str] | None, labels: str | Sequence[str] | None
+) -> tuple[list[str], str | Sequence[str]]:
+    """The columns of texts and labels: those that are given, else those with usual names.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> guess_columns(pyarrow.table({"body": ["a cat"], "tags": ["pet"]}), None, None)
+    (['body'], 'tags')
+    """
+    if not is_frame(frame) or (text is not None and labels is not None):
+        return [text] if isinstance(text, str) else list(text or ()), labels or ()
+    names = frame_names(frame)
+    given = ReadOptions(
+        text_column=[text] if isinstance(text, str) else text,
+        label_column=[labels] if isinstance(labels, str) else labels,
+    )
+    source: Any = _Column("the table")
+    try:
+        found = choose_columns(source, None, names, given)
+    except DataError as error:
+        message = str(error).replace("text_column", "text").replace("label_column", "labels")
+        raise DataError(message) from None
+    for what, columns in (("text", found.text), ("labels", found.labels)):
+        if not columns:
+            raise DataError(
+                f"The table has the columns {', '.join(map(shown, names)) or 'none'}, and none of "
+                f"them has a usual name of the {what}; name it: Tagger.from_frame(df, {what}=…)."
+            )
+    listed = list(found.labels)
+    return list(found.text), listed[0] if len(listed) == 1 else listed
 
 
 def frame_texts(frame: object, columns: Sequence[str]) -> list[str]:

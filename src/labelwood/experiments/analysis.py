@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from labelwood.core.frames import frame_column, frame_names, is_frame
 from labelwood.core.io import read_source
 from labelwood.core.params import Real, check_parameter
 from labelwood.errors import DataError, ParameterError
@@ -30,6 +31,9 @@ COLUMNS = {
     "conversions": ("conversions", "converted", "successes", "retained"),
     "day": ("day", "date", "week"),
 }
+
+
+_NEEDED = ("arm", "visitors", "conversions")
 
 
 class Look(NamedTuple):
@@ -80,7 +84,7 @@ class Analysis:
 
 
 def analyze(
-    counts: Sequence[tuple[str, int, int] | tuple[str, int, int, str]] | Mapping[str, Any],
+    counts: "Sequence[tuple[str, int, int] | tuple[str, int, int, str]] | Mapping[str, Any] | Any",
     *,
     control: str | None = None,
     delta: float = 0.05,
@@ -94,8 +98,9 @@ def analyze(
     Parameters
     ----------
     counts : sequence of (arm, visitors, conversions) or (arm, visitors, conversions, day)
-        Or a mapping of arms to (visitors, conversions). Rows of one arm add up; with days, those
-        of a day are one look, in the order in which the days first occur.
+        Or a mapping of arms to (visitors, conversions), or a table of pandas, polars or Arrow with
+        these columns. Rows of one arm add up; with days, those of a day are one look, in the order
+        in which the days first occur.
     control : str, optional
         Its name; that of the first row unless given.
     delta : float
@@ -178,6 +183,13 @@ def _rows(counts: Any) -> list[tuple[str, int, int, str]]:
     """Rows of arm, visitors, conversions and day, which may be empty."""
     if isinstance(counts, Mapping):
         counts = [(name, *_pair(name, pair)) for name, pair in counts.items()]
+    elif is_frame(counts):
+        counts = _table_rows(counts)
+    if not isinstance(counts, Sequence) or isinstance(counts, str):
+        raise DataError(
+            f"counts are {{arm: (visitors, conversions)}}, a list of rows (arm, visitors, "
+            f"conversions), or a table. Got {shown(counts)}; read_counts(path) reads a file."
+        )
     rows = []
     for row in counts:
         if not isinstance(row, Sequence) or isinstance(row, str) or len(row) not in (3, 4):
@@ -188,6 +200,29 @@ def _rows(counts: Any) -> list[tuple[str, int, int, str]]:
     if not rows:
         raise DataError("there are no counts to analyze")
     return rows
+
+
+def _table_rows(frame: Any) -> list[tuple[Any, ...]]:
+    """The rows of a table, whose columns have usual names."""
+    names = frame_names(frame)
+    places = _places([str(name).strip().lower() for name in names])
+    missing = [name for name in _NEEDED if places[name] is None]
+    if missing:
+        listed = ", ".join(map(str, names)) or "none"
+        raise DataError(
+            f"The table has no column {missing[0]!r} among {listed}; it must have arm, visitors "
+            "and conversions (and day)."
+        )
+    columns = [frame_column(frame, names[at]) for at in places.values() if at is not None]
+    return list(zip(*columns, strict=True))
+
+
+def _places(head: Sequence[str]) -> dict[str, int | None]:
+    """Where each of `COLUMNS` stands, under one of its usual names."""
+    return {
+        name: next((head.index(word) for word in words if word in head), None)
+        for name, words in COLUMNS.items()
+    }
 
 
 def _pair(name: object, pair: object) -> Sequence[Any]:
@@ -207,11 +242,8 @@ def read_counts(path: str | Path) -> list[tuple[str, int, int, str]]:
     delimiter = max(",;\t|", key=first.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     head = [cell.strip().lower() for cell in next(reader, [])]
-    places = {
-        name: next((head.index(word) for word in words if word in head), None)
-        for name, words in COLUMNS.items()
-    }
-    missing = [name for name in ("arm", "visitors", "conversions") if places[name] is None]
+    places = _places(head)
+    missing = [name for name in _NEEDED if places[name] is None]
     if missing:
         raise source.error(
             1, f"no column {missing[0]!r} among {', '.join(head) or 'none'}; {_header_help()}"

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import platform
 from importlib.metadata import version
 from pathlib import Path
@@ -12,7 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from labelwood.core.params import OneOf, check_parameter
-from labelwood.errors import ModelError
+from labelwood.errors import ModelError, ParameterError
 from labelwood.store.codec import Encoder, decode_checked
 from labelwood.store.directory import (
     FORMAT,
@@ -44,6 +45,7 @@ def save(model: BaseEstimator, path: str | Path, *, precision: str = "full") -> 
     keeps every bit. Saving what was loaded gives the same bytes again.
     """
     _refuse_others(model)
+    _check_path("save", path)
     check_is_fitted(model)
     check_parameter("save", "precision", precision, OneOf("full", "int8"))
     encoder = Encoder(precision)
@@ -77,12 +79,22 @@ def _refuse_others(model: object) -> None:
         )
 
 
+def _check_path(owner: str, path: object) -> None:
+    if not isinstance(path, (str, os.PathLike)) or not str(path):
+        found = repr(path) if isinstance(path, (str, int, float)) else type(path).__name__
+        raise ParameterError(
+            f"The 'path' parameter of {owner} must be the directory of a model (str or Path). "
+            f"Got {found if path is not None else 'None'} instead."
+        )
+
+
 def load(path: str | Path) -> Any:
     """Read the model in the directory `path`; its arrays are memory-mapped.
 
     Nothing in the directory is executed: classes come from labelwood's own list,
     and a directory that is truncated, changed or of a newer format is refused.
     """
+    _check_path("load", path)
     file = Path(path) / MODEL_FILE
     description, arrays = read_model(Path(path))
     content = description.get("model")

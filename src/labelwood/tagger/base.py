@@ -20,6 +20,7 @@ from labelwood.core.contract import (
 )
 from labelwood.core.estimator import LabelEstimator
 from labelwood.core.frames import is_frame
+from labelwood.core.keywords import NamedParameters
 from labelwood.core.params import (
     Boolean,
     Constraints,
@@ -56,7 +57,7 @@ _logger = logging.getLogger("labelwood.auto")
 _KNOTS = ("calibration_scores_", "calibration_probabilities_")
 
 
-class BaseTagger(FittedEstimator):
+class BaseTagger(NamedParameters, FittedEstimator):
     """Vectorizer, learner and threshold; `RuledTagger` adds rules, `Tagger` what people call."""
 
     _constraints: ClassVar[Constraints] = {

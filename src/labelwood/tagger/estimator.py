@@ -9,10 +9,11 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from labelwood.core.caller import user_stacklevel
+from labelwood.core.keywords import check_keywords
 from labelwood.core.topk import TopK
 from labelwood.core.types import CSR
 from labelwood.data.dataset import Dataset
-from labelwood.data.frames import frame_dataset
+from labelwood.data.frames import frame_dataset, guess_columns
 from labelwood.data.taxonomy import Taxonomy
 from labelwood.errors import DataError, LabelwoodWarning, ParameterError
 from labelwood.metrics.evaluate import Evaluation, evaluate
@@ -103,15 +104,16 @@ class Tagger(RuledTagger):
         cls,
         frame: object,
         *,
-        text: str | Sequence[str],
-        labels: str | Sequence[str],
+        text: str | Sequence[str] | None = None,
+        labels: str | Sequence[str] | None = None,
         label_separator: str | None = None,
         **params: Any,
     ) -> Self:
         """A Tagger fitted on columns of a table of pandas, polars or Arrow.
 
         `text` names the column of the texts, or several that are joined; `labels` the column of
-        the labels, or the columns of zeros and ones (see `labelwood.data.frame_dataset`). Other
+        the labels, or the columns of zeros and ones (see `labelwood.data.frame_dataset`). Columns
+        with usual names (``text``, ``body``; ``labels``, ``tags``…) need not be named. Other
         parameters are those of `Tagger`.
 
         Examples
@@ -122,7 +124,13 @@ class Tagger(RuledTagger):
         >>> tagger.predict_frame(table.slice(0, 1)).to_pydict()
         {'tags': [['pet']]}
         """
-        dataset = frame_dataset(frame, text=text, labels=labels, label_separator=label_separator)
+        check_keywords(
+            f"{cls.__name__}.from_frame",
+            params,
+            ["text", "labels", "label_separator", *cls._get_param_names()],
+        )
+        texts, tags = guess_columns(frame, text, labels)
+        dataset = frame_dataset(frame, text=texts, labels=tags, label_separator=label_separator)
         return cls(**params).fit(dataset)
 
     def add_labels(self, X: object, y: object, negatives: object = None) -> Self:
