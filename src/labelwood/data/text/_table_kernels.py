@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from labelwood.core.kernel import kernel
 from labelwood.core.types import IndexArray, PointerArray
-from labelwood.data.text._load import PADDING, Int, load, tag_of
+from labelwood.data.text._load import PADDING, Int, load, prefetch, tag_of
 
 Bytes = NDArray[np.uint8]
 Slots = NDArray[np.uint64]
@@ -184,13 +184,54 @@ def row_place(slots: Slots, mask: np.uint64, key: np.uint64, n: Int) -> Int:
 
 
 @kernel
-def refill_row(slots: Slots, mask: np.uint64, keys: IndexArray) -> Slots:
-    """Clear the first `mask + 1` slots, of a larger table if need be, and enter the keys."""
-    if slots.size <= mask:
-        slots = np.empty(mask + ONE, np.uint64)
-    for at in range(mask + ONE):
+def empty_row(slots: Slots, most: Int) -> tuple[Slots, np.uint64]:
+    """A table without entries for a row of at most `most`, in `slots` if they are enough.
+
+    Also the mask of its slots: at most half of them will be used.
+    """
+    capacity = 1
+    while capacity < 2 * most:
+        capacity *= 2
+    if slots.size < capacity:
+        slots = np.empty(capacity, np.uint64)
+    for at in range(capacity):
         slots[at] = 0
-    for place in range(keys.size):
-        key = np.uint64(keys[place])
-        slots[_row_slot(slots, mask, key)] = (np.uint64(place) << HALF) | (key + ONE)
-    return slots
+    return slots, np.uint64(capacity - 1)
+
+
+@kernel
+def row_stamps(row: Int, n_fields: Int) -> tuple[np.uint64, np.uint64]:
+    """The stamp of a row, and that of the first row of its document, for `seen_place`."""
+    return np.uint64(row + 1), np.uint64(row - row % n_fields + 1)
+
+
+@kernel
+def seen_place(
+    seen: Slots,
+    df: IndexArray,
+    term: np.uint64,
+    stamp: np.uint64,
+    document: np.uint64,
+    n: Int,
+) -> Int:
+    """As `row_place`, where the terms are few enough for an array of them all.
+
+    `seen[term]` is the stamp of the last row that had the term, and its place there. Rows of
+    several fields belong to one document, in which a term counts once for `df`.
+    """
+    last = seen[term] >> HALF
+    if last == stamp:
+        return np.int64(seen[term] & LOW)
+    df[term] += np.uint32(last < document)
+    seen[term] = (stamp << HALF) | np.uint64(n)
+    return n
+
+
+@kernel
+def prefetch_records(slots: Slots, records: Records, tags: IndexArray) -> None:
+    """Ask for the records that a search for terms with these tags begins with."""
+    mask = np.uint64(slots.size - 1)
+    for k in range(tags.size):
+        slot = slots[np.uint64(tags[k]) & mask]
+        if slot:
+            prefetch(records, ((slot & LOW) - ONE) * RECORD)

@@ -97,7 +97,8 @@ def token_spans(
             ends[n_ends] = end
         t = _drop_short(text, starts, ends, t, n_starts, shortest, tables)
         first[i + 1] = t
-    return starts[:t].copy(), ends[:t].copy(), first
+    # Views: what was not written to never takes memory, and a copy would.
+    return starts[:t], ends[:t], first
 
 
 @kernel

@@ -232,7 +232,9 @@ class TextVectorizer(TransformerMixin, FittedEstimator, auto_wrap_output_keys=No
         Y = encode_labels(y).Y if needed and y is not None else None
         trials: list[dict[str, Any]] = []
         if features == "auto":
-            features, trials = choose_features(self._trial_matrix, texts, Y, self.random_state)
+            features, trials = choose_features(
+                self._trial_matrix, texts, Y, self.random_state, self.n_jobs
+            )
         blocks = make_blocks(self, features)
         fitted, rows = fit_blocks(self, blocks, features, texts, Y)
         self.features_, self.trials_ = features, trials
