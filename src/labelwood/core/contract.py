@@ -19,6 +19,7 @@ FittedAttributes: TypeAlias = Mapping[str, type | tuple[type, tuple[str | int | 
 """Attribute → its type, or dtype and shape of its array."""
 
 _FITTING_METHODS = ("fit", "fit_transform", "partial_fit", "add_labels", "update")
+_PLAIN = frozenset({np.ndarray, int, float, bool, str, type(None), dict, tuple, list})
 
 
 class FittedEstimator(BaseEstimator, ABC):
@@ -65,13 +66,9 @@ class FittedEstimator(BaseEstimator, ABC):
 
     def _check_width(self, n_columns: int) -> None:
         """Refuse X of `n_columns` if the fitted arrays were made for another width."""
-        for name, kind in self._fitted.items():
-            dimensions = () if isinstance(kind, type) else kind[1]
+        for name, axis in _feature_axes(type(self)):
             shape = getattr(getattr(self, name, None), "shape", ())
-            if any(
-                axis == "features" and size != n_columns
-                for axis, size in zip(dimensions, shape, strict=False)
-            ):
+            if shape[axis : axis + 1] not in ((), (n_columns,)):
                 raise _wrong_width(self, n_columns, name)
         for name in self._feature_pointers:
             if np.size(getattr(self, name, ())) not in (0, n_columns + 1):
@@ -82,6 +79,9 @@ class FittedEstimator(BaseEstimator, ABC):
             if self._largest_index(name) >= n_columns:
                 raise _wrong_width(self, n_columns, name)
         for value in vars(self).values():
+            # An estimator is an abstract class, which isinstance takes long to compare with.
+            if type(value) in _PLAIN:
+                continue
             if isinstance(value, FittedEstimator) and "n_features_in_" in vars(value):
                 value._check_width(n_columns)
 
@@ -106,6 +106,18 @@ class FittedEstimator(BaseEstimator, ABC):
         """Bytes of all fitted arrays."""
         check_is_fitted(self)
         return sum(_n_bytes(value) for name, value in vars(self).items() if name.endswith("_"))
+
+
+@functools.cache
+def _feature_axes(owner: type[FittedEstimator]) -> list[tuple[str, int]]:
+    """Names of the fitted arrays that are as long as X is wide, and along which axis."""
+    return [
+        (name, axis)
+        for name, kind in owner._fitted.items()
+        if not isinstance(kind, type)
+        for axis, size in enumerate(kind[1])
+        if size == "features"
+    ]
 
 
 def _wrong_width(owner: FittedEstimator, n_columns: int, name: str) -> DataError:

@@ -2,7 +2,8 @@
 
 Rows at the same node are processed together. In an annotation tree, whose nodes ask for one label
 after the other, most rows go to the negative child at each of the next nodes; then sixteen
-decisions of that chain are computed at once.
+decisions of that chain are computed at once. A row alone in a tree of short decisions looks its
+features up in a hash table of its own, so that nothing as long as all features is touched.
 """
 
 from typing import TYPE_CHECKING
@@ -29,6 +30,8 @@ _ONE = np.uint64(1)
 _LANES = np.uint64(WIDTH)
 _SHORT = 4  # shorter chains, or fewer rows, do not repay their table
 _FEW = 4  # a chain continues while at most 1/_FEW of the nodes below branch off at a node
+_EXPONENT = np.uint32(0x7F800000)  # its bits in a number of single precision
+_FREE = np.uint32(2**32 - 1)  # no column has this number: `csr_arrays` refuses so many
 
 
 @kernel
@@ -203,3 +206,76 @@ def _group_rows(
         ends[exits[k]] += 1
     for k in range(rows.size):
         rows[k] = others[k]
+
+
+@kernel
+def leaf_of_row(X: CSRArrays, n_features: int, unit: bool, tree: "CodingTree") -> np.int64:
+    """The leaf that the only row of `X` reaches; with `unit`, scaled to length one.
+
+    −1 where the arrays are not those of one row with sorted, unique indices and finite values.
+    A weight takes a little longer to find its value than in a dense vector, so that this pays
+    where decisions read few features.
+    """
+    if not _is_one_row(X, n_features):
+        return np.int64(-1)
+    keys, values = _row_table(X)
+    mask = np.uint64(keys.size - 1)
+    scale = length(X, np.uint64(0), unit)
+    node = np.uint64(0)
+    while tree.right[node] >= 0:
+        score = tree.intercepts[node] * scale
+        first, end = tree.weight_indptr[node], tree.weight_indptr[node + _ONE]
+        for p in range(np.uint64(first), np.uint64(end)):
+            feature = tree.features[p]
+            slot = _first_slot(feature, mask)
+            while keys[slot] != feature and keys[slot] != _FREE:
+                slot = (slot + _ONE) & mask
+            # A free slot has the value 0.
+            score += np.float64(tree.weights[p]) * values[slot]
+        node = node + _ONE if score > 0 else np.uint64(tree.right[node])
+    return np.int64(node)
+
+
+@kernel
+def _is_one_row(X: CSRArrays, n_features: int) -> bool:
+    if X.indptr.size != 2 or X.indptr[0] != 0:
+        return False
+    end = X.indptr[1]
+    if end < 0 or end > min(X.indices.size, X.data.size):
+        return False
+    before = np.int64(-1)
+    bits = X.data.view(np.uint32)
+    for p in range(end):
+        feature = np.int64(X.indices[p])
+        # Kernels under fastmath cannot ask for NaN or infinity, whose exponents are all ones.
+        if feature <= before or feature >= n_features or bits[p] & _EXPONENT == _EXPONENT:
+            return False
+        before = feature
+    return True
+
+
+@kernel
+def _row_table(X: CSRArrays) -> tuple[IndexArray, FloatArray]:
+    """A hash table from the features of the only row to their values, at most a quarter full."""
+    n = X.indptr[1]
+    size = 4
+    # Most features of a decision are not in the row: at a quarter full, the search for these ends
+    # at the first slot nearly always.
+    while size < 4 * n:
+        size *= 2
+    keys, values = np.empty(size, dtype=np.uint32), np.zeros(size, dtype=np.float32)
+    for k in range(size):
+        keys[k] = _FREE
+    mask = np.uint64(size - 1)
+    for p in range(n):
+        slot = _first_slot(X.indices[p], mask)
+        while keys[slot] != _FREE:
+            slot = (slot + _ONE) & mask
+        keys[slot], values[slot] = X.indices[p], X.data[p]
+    return keys, values
+
+
+@kernel
+def _first_slot(feature: np.uint32, mask: np.uint64) -> np.uint64:
+    # Fibonacci hashing: the middle bits of the product depend on all bits of the feature.
+    return ((np.uint64(feature) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32)) & mask

@@ -226,6 +226,12 @@ class CodingTreeClassifier(LabelEstimator):
         Each decision on the path is taken by its sign. After a fit on one class for each sample:
         the class with the best score.
         """
+        if type(X) is sp.csr_array and vars(self).get("multilabel_"):
+            self._check_width(self.n_features_in_)
+            tree = self._tree()
+            leaf = tree.leaf_of_row(X, bool(self.normalize), self.n_features_in_)
+            if leaf is not None:
+                return tree.label_set(leaf, self.classes_.size)
         matrix = self._check_X(X)
         if not self.multilabel_:
             return super().predict(matrix)
