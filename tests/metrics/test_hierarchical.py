@@ -76,3 +76,9 @@ def test_the_h_loss_charges_wrong_labels_whose_ancestors_are_right() -> None:
         assert found == pytest.approx(h_loss_by_hand(true, predicted, values))
     with pytest.raises(DataError, match="for each of 6 labels"):
         metrics.h_loss(true, predicted, TREE, costs=[1.0])
+
+
+def test_costs_whose_sums_would_overflow_are_refused() -> None:
+    labels = random_labels(80, 6, seed=3).toarray()
+    with pytest.raises(DataError, match=r"from 0 to 1e\+150 for each of 6 labels"):
+        metrics.h_loss(labels, labels, TREE, costs=np.full(6, 1e308))

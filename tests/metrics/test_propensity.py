@@ -120,7 +120,8 @@ def test_parameters_outside_their_range_are_refused(name: str, value: float) -> 
     [
         ([0.5], r"one for each of 2 labels. Got an array of shape \(1,\)"),
         ([[0.5, 0.5]], r"Got an array of shape \(1, 2\)"),
-        ([0.5, 0.0], r"must lie in \(0, 1\]. Got 0 for label 1"),
+        ([0.5, 0.0], r"must lie in \(0, 1\], from 1e-150 on. Got 0 for label 1"),
+        ([0.5, 1e-308], "Got 1e-308 for label 1"),
         ([1.5, 0.5], "Got 1.5 for label 0"),
         ([np.nan, 0.5], "Got nan for label 0"),
         (["a", "b"], "must be numbers. Got list"),

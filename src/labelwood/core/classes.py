@@ -13,7 +13,7 @@ from labelwood.core.params import check_parameters
 from labelwood.core.types import CSR, AnyArray, DoubleArray, PointerArray
 from labelwood.errors import DataError
 
-_MAX_WEIGHT = 1e150  # so that the square of a weight, and of its inverse, is a float64
+MAX_WEIGHT = 1e150  # so that the square of a weight, and of its inverse, is a float64
 
 
 class ClassEstimator(ClassifierMixin, FittedEstimator):
@@ -142,9 +142,9 @@ def check_weight_range(weights: DoubleArray) -> None:
     --------
     >>> check_weight_range(np.array([0.0, 1.0, 1e6]))
     """
-    bad = np.flatnonzero((weights != 0) & ((weights < 1 / _MAX_WEIGHT) | (weights > _MAX_WEIGHT)))
+    bad = np.flatnonzero((weights != 0) & ((weights < 1 / MAX_WEIGHT) | (weights > MAX_WEIGHT)))
     if bad.size:
         raise DataError(
-            f"sample_weight must be 0 or lie in {1 / _MAX_WEIGHT:g}…{_MAX_WEIGHT:g}, or sums of "
+            f"sample_weight must be 0 or lie in {1 / MAX_WEIGHT:g}…{MAX_WEIGHT:g}, or sums of "
             f"weights overflow. Got {weights[bad[0]]:g} for sample {bad[0]}; scale the weights."
         )

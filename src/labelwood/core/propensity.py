@@ -18,6 +18,7 @@ PUBLISHED = {"Wikipedia": (0.5, 0.4), "Amazon": (0.6, 2.6), "other data": (0.55,
 """The constants (a, b) that the authors give, by the kind of data."""
 CONSTANTS = {"a": Real(low=0, high=10), "b": Real(above=0, high=1e9)}
 """What they can be."""
+_SMALLEST = 1e-150  # whose inverse is a weight with a finite square
 
 
 def label_propensity(counts: AnyArray, n_samples: int, a: float, b: float) -> DoubleArray:
@@ -119,10 +120,11 @@ def check_propensity(p: object, n_labels: int) -> DoubleArray:
             f"Propensities must be one for each of {n_labels} labels. "
             f"Got an array of shape {values.shape}; compute them from the training labels."
         )
-    bad = np.flatnonzero(~((values > 0) & (values <= 1)))
+    bad = np.flatnonzero(~((values >= _SMALLEST) & (values <= 1)))
     if bad.size:
         raise DataError(
-            f"Propensities must lie in (0, 1]. Got {values[bad[0]]:g} for label {bad[0]}."
+            f"Propensities must lie in (0, 1], from {_SMALLEST:g} on. "
+            f"Got {values[bad[0]]:g} for label {bad[0]}."
         )
     return values
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import scipy.sparse as sp
 
+from labelwood.core.classes import MAX_WEIGHT
 from labelwood.core.params import OneOf, check_parameter
 from labelwood.core.types import CSR, DoubleArray
 from labelwood.errors import DataError
@@ -126,8 +127,8 @@ def _label_costs(costs: object, taxonomy: "Taxonomy") -> DoubleArray:
             values[children] = np.minimum(values[children], share)
         return values
     values = np.asarray(costs, dtype=np.float64)
-    if values.shape != (n,) or not (np.isfinite(values) & (values >= 0)).all():
-        raise DataError(f"costs must be a number of at least 0 for each of {n} labels.")
+    if values.shape != (n,) or not ((values >= 0) & (values <= MAX_WEIGHT)).all():
+        raise DataError(f"costs must be a number from 0 to {MAX_WEIGHT:g} for each of {n} labels.")
     return values
 
 

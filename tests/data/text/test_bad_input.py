@@ -85,7 +85,8 @@ def test_targets_that_are_not_needed_may_be_numbers():
 @pytest.mark.parametrize(
     ("params", "texts"),
     [
-        ({"features": "words+chars", "char_weight": 1e300}, ["owl", "cat"]),
+        ({"features": "words+chars", "char_weight": 1e308}, ["owl", "cat"]),
+        ({"fields": {"a": 1e308, "b": 1e308}}, [{"a": "owl", "b": "cat"}]),
         ({"fields": {"a": 1e39, "b": 1e38}}, [{"a": "owl", "b": "cat"}]),
         ({"fields": {"a": 1e-60, "b": np.float32(1e-30)}}, [{"a": "owl", "b": "cat"}]),
     ],

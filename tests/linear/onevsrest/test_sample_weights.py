@@ -83,6 +83,21 @@ def test_a_class_weight_that_is_none_is_refused(data):
         OneVsRestSVM(class_weight={0: -1}).fit(X, Y)
 
 
+@pytest.mark.parametrize("weight", [1e308, 1e151, 1e-320, np.inf])
+def test_class_weights_whose_sums_would_overflow_are_refused(data, weight):
+    X, Y, _ = data
+    with pytest.raises(ParameterError, match=r"class_weight.* lie in 1e-150…1e\+150.* for 0"):
+        OneVsRestSVM(class_weight={0: weight}).fit(X, Y)
+
+
+def test_weights_whose_products_would_overflow_are_refused(data):
+    X, Y, _ = data
+    weights = np.ones(60)
+    weights[7] = 1e120
+    with pytest.raises(DataError, match=r"sample_weight × class_weight × C .* for sample 7"):
+        OneVsRestSVM(class_weight={0: 1e120}).fit(X, Y, sample_weight=weights)
+
+
 def test_probabilities_are_learned_with_the_weights(data):
     X, Y, counts = data
     rare = sp.csr_array(Y)

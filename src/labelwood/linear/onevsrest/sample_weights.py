@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from labelwood.core.classes import check_weight_range
+from labelwood.core.classes import MAX_WEIGHT, check_weight_range
 from labelwood.core.lanes import WIDTH
 from labelwood.core.parallel import parallel
 from labelwood.core.random import kernel_states
@@ -86,6 +86,11 @@ def _items(class_weight: object) -> list[tuple[object, float]]:
                 "The 'class_weight' parameter of OneVsRestSVM must hold numbers > 0. "
                 f"Got {weight!r} for {name!r}."
             )
+        if not 1 / MAX_WEIGHT <= weight <= MAX_WEIGHT:
+            raise ParameterError(
+                "The numbers of the 'class_weight' parameter of OneVsRestSVM must lie in "
+                f"{1 / MAX_WEIGHT:g}…{MAX_WEIGHT:g}. Got {weight!r} for {name!r}."
+            )
     return [(name, float(weight)) for name, weight in class_weight.items()]
 
 
@@ -102,6 +107,7 @@ def train_weighted(
     n_jobs: int | None,
 ) -> list[Block]:
     """As `train_labels`, with the costs of sample i multiplied by `sample_weight[i]`."""
+    _check_products(sample_weight, np.concatenate([cost_positive[labels], cost_negative[labels]]))
     members = sp.csc_array(Y)
     groups = [labels[start : start + WIDTH] for start in range(0, labels.size, WIDTH)]
     states = kernel_states(random_state, len(groups))
@@ -119,6 +125,20 @@ def train_weighted(
     weights = [group.size for group in groups]
     tasks = range(len(groups))
     return parallel(train, tasks, n_jobs=n_jobs, description="training labels", weights=weights)
+
+
+def _check_products(sample_weight: DoubleArray, costs: DoubleArray) -> None:
+    """Refuse costs of samples whose squares are no finite numbers, though those of labels are."""
+    if not costs.size:
+        return
+    with np.errstate(over="ignore", under="ignore"):  # both are refused below
+        low, high = sample_weight * costs.min(), sample_weight * costs.max()
+    bad = np.flatnonzero((sample_weight > 0) & ((low < 1 / MAX_WEIGHT) | (high > MAX_WEIGHT)))
+    if bad.size:
+        raise DataError(
+            f"sample_weight × class_weight × C must lie in {1 / MAX_WEIGHT:g}…{MAX_WEIGHT:g}. Got "
+            f"{low[bad[0]]:g}…{high[bad[0]]:g} for sample {bad[0]}; scale the weights."
+        )
 
 
 class _Solved(NamedTuple):
