@@ -1,7 +1,16 @@
 import pytest
 
 from labelwood import studies
+from labelwood.experiments.best_arm import Bernoulli, Bounded, SubGaussian
 from labelwood.studies.mab import coverage
+
+
+def test_all_evidence_and_bounds_that_are_offered_are_measured():
+    measured = {(type(one), one.bound, one.evidence) for one, _ in coverage.models().values()}
+    for kind in (Bernoulli, Bounded, SubGaussian):
+        bounds = ("lil",) if kind is SubGaussian else ("lil", "beta")
+        assert {(kind, bound, "bounds") for bound in bounds} <= measured
+        assert {(kind, bounds[-1], one) for one in ("betting", "mixture")} <= measured
 
 
 @pytest.mark.slow

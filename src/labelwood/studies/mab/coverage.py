@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from labelwood.experiments.best_arm import RewardModel
 
 LEVEL = 0.1
-N_ARMS, N_SAMPLES = 5, 2_000
-N_RUNS = 2_000  # of an experiment
+N_ARMS = 5
+N_RUNS, N_SAMPLES = 4_000, 5_000  # of an experiment whose p-value is watched
 N_WALKS, N_LOOKS, LONGEST = 1_000, 100, 100_000  # of one arm
-N_INTERVAL_RUNS, INTERVAL_LOOKS = 200, 30
+N_INTERVAL_RUNS, INTERVAL_SAMPLES, INTERVAL_LOOKS = 200, 2_000, 30
 _QUICK = {"runs": 200, "walks": 40, "interval_runs": 8}
 _FULL = {"runs": N_RUNS, "walks": N_WALKS, "interval_runs": N_INTERVAL_RUNS}
 POLICIES = ("best_arm", "uniform")
@@ -41,6 +41,8 @@ def models() -> dict[str, tuple["RewardModel", float]]:
         "gaussian, betting": (SubGaussian(2.0, evidence="betting", effect=0.4), 0.0),
         "bernoulli, mixture": (Bernoulli(bound="beta", evidence="mixture", effect=0.1), 0.5),
         "bernoulli 5 %, mixture": (Bernoulli(bound="beta", evidence="mixture", effect=0.02), 0.05),
+        "bounded, mixture": (Bounded(-1, 3, bound="beta", evidence="mixture", effect=0.4), 1.0),
+        "gaussian, mixture": (SubGaussian(2.0, evidence="mixture", effect=0.4), 0.0),
     }
 
 
@@ -146,8 +148,8 @@ def _some_interval_fails(model: "RewardModel", mean: float, policy: str, seed: A
 
     rng = np.random.default_rng(seed)
     experiment = BestArmExperiment(N_ARMS, 1e-9, reward=model, policy=policy)
-    looks = set(np.geomspace(N_ARMS, N_SAMPLES, INTERVAL_LOOKS).astype(int).tolist())
-    while experiment.n_samples < N_SAMPLES:
+    looks = set(np.geomspace(N_ARMS, INTERVAL_SAMPLES, INTERVAL_LOOKS).astype(int).tolist())
+    while experiment.n_samples < INTERVAL_SAMPLES:
         for arm in experiment.next_arms():
             experiment.record(arm, float(_totals(model, mean, np.ones(1, int), rng)[0]))
             if experiment.n_samples in looks:
@@ -192,7 +194,7 @@ STUDY = Study(
         "the level at some time.",
         f"interval of an arm: misses the mean at one of {N_LOOKS} times up to {LONGEST:,} rewards.",
         f"all intervals: those of {N_ARMS} arms and of their differences to the control together, "
-        f"at {INTERVAL_LOOKS} times up to {N_SAMPLES:,} samples.",
+        f"at {INTERVAL_LOOKS} times up to {INTERVAL_SAMPLES:,} samples.",
         "±: standard error.",
     ),
 )
