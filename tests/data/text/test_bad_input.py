@@ -35,9 +35,20 @@ def test_ten_megabytes_in_one_line_are_one_text(features):
 
 
 def test_half_of_a_surrogate_pair_separates_words():
-    vectorizer = TextVectorizer(min_df=1).fit(["owl\ud83dcat", "\udc00"[:0] + "fish"])
+    vectorizer = TextVectorizer(min_df=1).fit(["owl\ud83dcat", "\udc00fish\ude00\ud83d"])
 
     assert vectorizer.vocabulary_ == ["cat", "fish", "owl"]
+    assert TextVectorizer(features="chars", min_df=1).fit(["a\ud83db"]).vocabulary_ == [
+        " a",
+        " a ",
+        " b",
+        " b ",
+        "a ",
+        "b ",
+    ]
+    assert [vectorizer.vocabulary_[i] for i in vectorizer.transform(["\udc00owl"]).indices] == [
+        "owl"
+    ]
 
 
 def test_bytes_in_another_encoding_are_refused_with_text_and_line():

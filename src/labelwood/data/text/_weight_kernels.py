@@ -59,7 +59,10 @@ def weigh_rows(
         total = 0.0
         for k in range(size):
             column, count = keys[k] >> _HALF, np.float64(keys[k] & _LOW)
-            weight = (1.0 + np.log(count) if sublinear else count) * np.float64(idf[column])
+            # Most terms occur once in a text, where the logarithm is zero and need not be taken.
+            if sublinear and count > 1.0:
+                count = 1.0 + np.log(count)
+            weight = count * np.float64(idf[column])
             columns[q + k] = column
             weights[q + k] = weight
             total += weight * weight
