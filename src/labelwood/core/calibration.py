@@ -14,6 +14,7 @@ from scipy.optimize import isotonic_regression
 from sklearn.exceptions import ConvergenceWarning
 
 from labelwood.core.random import seed_sequence
+from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, AnyArray, DoubleArray, FloatArray
 from labelwood.errors import DataError, LabelwoodWarning
 
@@ -43,28 +44,35 @@ def held_out_scores(
     Few samples are held out in turns, so that each of them has a say.
     """
     n = X.shape[0]
-    if n < MIN_SAMPLES:
-        raise DataError(
-            f"Calibration takes at least {MIN_SAMPLES} samples of any class. Got n_samples = {n}; "
-            "use calibrate=False."
-        )
-    order = np.random.default_rng(seed_sequence(random_state)).permutation(n)
-    folds = np.array_split(order, 5)[: 5 if n <= _IN_TURNS else 1]
     parts = []
-    for fold in folds:
-        held_out = np.sort(fold)
-        others = np.setdiff1d(order, fold)
+    for held_out in calibration_folds(n, random_state):
+        others = np.setdiff1d(np.arange(n), held_out)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight[others]}
         with warnings.catch_warnings():  # the real fit warns
             warnings.simplefilter("ignore", LabelwoodWarning)
             warnings.simplefilter("ignore", ConvergenceWarning)
             model.fit(X[others], Y[others], **weights)
             top = model.predict_topk(X[held_out], RANKED)
-        scored = top.labels >= 0
-        truth = Y[held_out]
-        parts.append(HeldOut(top.scores[scored], top.hits(truth)[scored], int(truth.nnz)))
+        parts.append(outcomes(top, Y[held_out]))
     scores, hits, n_true = zip(*parts, strict=True)
     return HeldOut(np.concatenate(scores), np.concatenate(hits), sum(n_true))
+
+
+def calibration_folds(n: int, random_state: object) -> list[AnyArray]:
+    """The rows to hold out, a fifth of `n`; of few samples all of them, in turns."""
+    if n < MIN_SAMPLES:
+        raise DataError(
+            f"Calibration takes at least {MIN_SAMPLES} samples of any class. Got n_samples = {n}; "
+            "use calibrate=False."
+        )
+    order = np.random.default_rng(seed_sequence(random_state)).permutation(n)
+    return [np.sort(fold) for fold in np.array_split(order, 5)[: 5 if n <= _IN_TURNS else 1]]
+
+
+def outcomes(top: TopK, Y: CSR) -> HeldOut:
+    """The scores of the best labels of samples with labels `Y`, and what was right."""
+    scored = top.labels >= 0
+    return HeldOut(top.scores[scored], top.hits(Y)[scored], int(Y.nnz))
 
 
 def best_threshold(probabilities: AnyArray, hits: AnyArray, n_true: int) -> float:

@@ -10,6 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from labelwood.core.calibration import (
+    HeldOut,
     apply_calibration,
     best_threshold,
     check_calibration,
@@ -163,7 +164,11 @@ class LabelEstimator(ClassifierMixin, FittedEstimator):
         The same samples tell from which probability on labels are best predicted (micro-F1).
         """
         model = clone(self).set_params(calibrate=False, **params)
-        held_out = held_out_scores(model, X, Y, getattr(model, "random_state", None), sample_weight)
+        self._learn_probabilities(
+            held_out_scores(model, X, Y, getattr(model, "random_state", None), sample_weight)
+        )
+
+    def _learn_probabilities(self, held_out: HeldOut) -> None:
         knots = fit_calibration(held_out.scores, held_out.hits)
         self.calibration_scores_, self.calibration_probabilities_ = knots
         probabilities = self._probabilities(held_out.scores)

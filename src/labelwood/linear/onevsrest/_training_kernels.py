@@ -66,6 +66,38 @@ def mark_positives(
 
 
 @kernel
+def find_in_sample(
+    X: CSRArrays,
+    n_sampled: int,
+    state: NDArray[np.uint64],
+    live: FloatArray,
+    bias: np.float32,
+    threshold: np.float32,
+    W: FloatArray,
+    place: NDArray[np.int32],
+    found: IndexArray,
+) -> int:
+    """Of `n_sampled` random rows those outside the working set that score above `threshold`.
+
+    A row that is found gets the place 0, so that it is not found twice.
+    """
+    alive = load(live, _START)
+    zero, outside = splat(np.float32(0)), splat(-_HUGE)
+    offset = splat(bias) * load(W, np.uint64(W.size) - _LANES)
+    border = splat(threshold)
+    n, n_found = np.uint64(place.size), 0
+    for _ in range(n_sampled):
+        row = next_below(state, n)
+        if place[row] < 0:
+            score = dot_lanes(X, row, W) + offset
+            if any_above(choose(alive, zero, score, outside), border):
+                place[row] = 0
+                found[n_found] = row
+                n_found += 1
+    return n_found
+
+
+@kernel
 def find_by_postings(
     X: CSRArrays,
     columns: CSRArrays,

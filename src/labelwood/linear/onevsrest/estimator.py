@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 
+from labelwood.core.calibration import RANKED, calibration_folds, outcomes
 from labelwood.core.contract import FittedAttributes
 from labelwood.core.convergence import convergence_report
 from labelwood.core.estimator import LabelEstimator
@@ -90,8 +91,9 @@ class OneVsRestSVM(TunedC, LabelEstimator):
     prune_below : float
         Weights of at most this size are dropped: smaller and faster models.
     calibrate : bool
-        Train a second time, on four fifths of the samples, and learn from the rest how often
-        a score is right: `predict_proba` and `predict_topk(…, proba=True)` give probabilities.
+        Hold out a fifth of the samples, solve each block of labels without them too, and learn
+        from them how often a score is right: `predict_proba` and `predict_topk(…, proba=True)`
+        give probabilities.
     random_state : int, SeedSequence, Generator or None
         Seed of the random samples and of the order in which the solver visits them.
     n_jobs : int or None
@@ -225,12 +227,35 @@ class OneVsRestSVM(TunedC, LabelEstimator):
             kept = np.flatnonzero(weights > 0)
             matrix, Y, weights = matrix[kept], Y[kept], weights[kept]
         self._choose_C(matrix, Y, _DEFAULT_C)
-        if self.calibrate:
+        folds = calibration_folds(Y.shape[0], self.random_state) if self.calibrate else []
+        # One part that is held out is calibrated on as the blocks are trained.
+        held_out = folds[0] if len(folds) == 1 and weights is None else None
+        if folds and held_out is None:
             self._calibrate(matrix, Y, weights, C=self.C_)
-        blocks = self._train(matrix, Y, labels_with_samples(Y), weights)
+        blocks = self._train(matrix, Y, labels_with_samples(Y), weights, held_out=held_out)
+        if held_out is not None:
+            self._calibrate_by_reduced(blocks, matrix, Y, held_out)
         self._reset()
         self._merge_blocks(blocks)
         return self
+
+    def _calibrate_by_reduced(
+        self, blocks: list[Block], X: CSR, Y: CSR, held_out: AnyArray
+    ) -> None:
+        """Learn how often scores are right from rows that the reduced classifiers have not seen."""
+        reduced = [block.reduced for block in blocks if block.reduced is not None]
+        parts = [(block.labels, block.features, block.weights) for block in reduced]
+        intercepts = np.full(self.classes_.size, np.nan, dtype=np.float32)
+        for block in reduced:
+            intercepts[block.labels] = block.intercepts
+        truth = Y[held_out]
+        n_all, n_held_out = (np.bincount(one.indices, minlength=Y.shape[1]) for one in (Y, truth))
+        # Labels whose samples are all held out were not learned.
+        unseen = np.flatnonzero(n_all == n_held_out)
+        postings = Postings.of(parts, self.n_features_in_).without(unseen.astype(np.uint32))
+        k = min(RANKED, max(self.classes_.size, 1))
+        top = postings.topk(X[held_out], intercepts, k, self.n_jobs, unit=self.normalize)
+        self._learn_probabilities(outcomes(top, truth))
 
     def add_labels(self, X: object, Y: object, labels: Sequence[object]) -> Self:
         """Train some labels, new or known ones, and leave all others as they are, to the bit.
@@ -267,6 +292,7 @@ class OneVsRestSVM(TunedC, LabelEstimator):
         labels: IndexArray,
         weights: DoubleArray | None = None,
         names: AnyArray | None = None,
+        held_out: AnyArray | None = None,
     ) -> list[Block]:
         positive, negative = label_costs(self._used_C(), self.propensity, Y)
         classes = self.classes_ if names is None else names
@@ -276,7 +302,7 @@ class OneVsRestSVM(TunedC, LabelEstimator):
         problem = (self._scaled(matrix), Y, labels, positive, negative, Settings.of(self))
         options: dict[str, Any] = {"random_state": self.random_state, "n_jobs": self.n_jobs}
         if weights is None:
-            return train_labels(*problem, **options)
+            return train_labels(*problem, **options, held_out=held_out)
         return train_weighted(*problem, sample_weight=weights, **options)
 
     def _reset(self) -> None:

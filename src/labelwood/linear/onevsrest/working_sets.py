@@ -9,6 +9,7 @@ this module runs the blocks.
 import joblib
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from labelwood.core.lanes import WIDTH
 from labelwood.core.memory import require_memory
@@ -94,8 +95,12 @@ def train_labels(
     *,
     random_state: object,
     n_jobs: int | None,
+    held_out: IndexArray | None = None,
 ) -> list[Block]:
-    """Train the columns `labels` of Y; costs are the C of positive and negative samples."""
+    """Train the columns `labels` of Y; costs are the C of positive and negative samples.
+
+    With `held_out`, each block also has the classifiers that have not seen those rows.
+    """
     if labels.size == 0:
         return []
     # The sixteen weights of a feature fill a cache line; numbering features by frequency keeps
@@ -110,7 +115,7 @@ def train_labels(
     members = csr_arrays(sp.csr_array(Y.T))
     problem = Problem(
         arrays, *_postings_of_rows(arrays, features.size), features, norms, members,
-        cost_positive, cost_negative,
+        cost_positive, cost_negative, _mask(held_out, X.shape[0]), [],
     )  # fmt: skip
     groups = group_labels(arrays, problem.members, features.size, labels, WIDTH)
     states = kernel_states(random_state, len(groups))
@@ -131,6 +136,14 @@ def train_labels(
     )
     done.update(zip(todo, results, strict=True))
     return [done[block] for block in range(len(groups))]
+
+
+def _mask(rows: IndexArray | None, n: int) -> NDArray[np.bool_]:
+    """Marks of some rows, or nothing at all."""
+    mask = np.zeros(0 if rows is None else n, dtype=np.bool_)
+    if rows is not None:
+        mask[rows] = True
+    return mask
 
 
 def _postings_of_rows(X: CSRArrays, n_features: int) -> tuple[CSRArrays, float, bool]:
