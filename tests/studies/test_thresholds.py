@@ -3,7 +3,7 @@ import lzma
 
 import pytest
 
-from labelwood import studies
+from labelwood import pydocs, studies
 
 
 def test_both_rules_are_measured_on_the_same_folds(tmp_path):
@@ -16,4 +16,15 @@ def test_both_rules_are_measured_on_the_same_folds(tmp_path):
     assert (row["samples"], row["labels"]) == (60, 2)
     assert row["F1 chosen"] == pytest.approx(100)
     assert 0 < row["threshold"] < 1
+    assert row["untagged chosen"] <= row["untagged zero"]
+
+
+@pytest.mark.parametrize("labels", ["parameters", "modules"])
+def test_docstrings_need_no_data_folder_and_a_fifth_of_them_is_set_aside(labels):
+    part = f"pydocs, {labels}"
+    (row,) = studies.run("thresholds", only=part, quick=True, jobs=1).rows
+    everything = pydocs(["joblib", "rich"], labels=labels)
+    assert row["samples"] == min(round(0.8 * len(everything)), 200)
+    assert row["labels"] == everything.n_labels
+    assert row["F1 chosen"] > row["F1 zero"]
     assert row["untagged chosen"] <= row["untagged zero"]

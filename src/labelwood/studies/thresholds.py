@@ -14,6 +14,7 @@ MAX_SAMPLES = 15_000
 LONG_TEXTS = {"eurlex57k": 4_000}  # samples of sets that would take many times longer
 _QUICK_SAMPLES = 200
 _SETS = ("reuters21578", "goemotions", "makupalat", "eurlex57k")
+_PYDOCS = {"pydocs, parameters": "parameters", "pydocs, modules": "modules"}
 
 
 def rows(part: str, options: Options) -> Iterator[Row]:
@@ -37,12 +38,25 @@ def _read(part: str, options: Options) -> "Dataset":
 
     from labelwood.data.load import load_dataset
 
-    data = load_dataset(options.file(f"{part}/train.jsonl.xz"))
+    if part in _PYDOCS:
+        data = _pydocs(_PYDOCS[part], options)
+    else:
+        data = load_dataset(options.file(f"{part}/train.jsonl.xz"))
     size = _QUICK_SAMPLES if options.quick else LONG_TEXTS.get(part, MAX_SAMPLES)
     if len(data) > size:
         rng = np.random.default_rng(options.seed)
         data = data.select(np.sort(rng.choice(len(data), size, replace=False)))
     return data
+
+
+def _pydocs(labels: Any, options: Options) -> "Dataset":
+    """The training part, four fifths, of the docstrings that are installed everywhere."""
+    from labelwood.data.corpora.pydocs import pydocs
+    from labelwood.data.splits import split
+
+    corpus = pydocs(["joblib", "rich"] if options.quick else None, labels=labels)
+    train, _ = split(corpus, test_size=0.2, random_state=options.seed)
+    return train
 
 
 def _measure(train: "Dataset", test: "Dataset", options: Options) -> dict[str, float]:
@@ -94,6 +108,8 @@ def _notes(options: Options) -> tuple[str, ...]:
         "in per cent but for tags a sample.",
         "zero: labels scored above zero by OneVsRestSVM; chosen: labels of at least the "
         "probability that had the best micro-F1 on samples held out of the training folds.",
+        "pydocs: docstrings of the installed libraries, of which a fifth is set aside; labels are "
+        "the names of their parameters, or their modules with all packages above.",
         "Texts by the default vectorizer, whose features are found by trial on the training folds.",
     )
 
@@ -101,7 +117,10 @@ def _notes(options: Options) -> tuple[str, ...]:
 STUDY = Study(
     name="thresholds",
     title="Micro-F1 and samples without a tag: a score above zero, or the threshold of a Tagger",
-    parts={name: (f"{name}/train.jsonl.xz",) for name in _SETS},
+    parts={
+        **{name: (f"{name}/train.jsonl.xz",) for name in _SETS},
+        **dict.fromkeys(_PYDOCS, ()),
+    },
     columns={
         "data": "",
         "samples": ",d",
