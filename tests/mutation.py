@@ -80,6 +80,33 @@ EXPLAINED: dict[tuple[str, str], str] = {
         "inner = trees.right >= 0",
     ): "the first node is nobody's right child",
     (
+        "trees/bounds/guarantees.py",
+        "budgets = np.diff(model.indptr_)[model.right_ >= 0]",
+    ): "the first node is nobody's right child",
+    (
+        "trees/bounds/guarantees.py",
+        "if model.roots_.size > 1:",
+    ): "no model has two trees: two classes have one, more have one each",
+    (
+        "trees/bounds/guarantees.py",
+        "own = [leaves.get(one, -1) for one in read.set_keys(read.known_labels(model, y, n))]",
+    ): "any negative number stands for no leaf",
+    (
+        "trees/bounds/guarantees.py",
+        "def _check(name: str, model: object, kind: str, delta: float = 0.5) -> None:",
+    ): "any probability passes the check where none is asked for",
+    (
+        "experiments/online_fdr/asynchronous.py",
+        "gammas = self._table.up_to(self.n_started + 1)",
+    ): "a longer table: no value depends on it",
+    (
+        "experiments/online_fdr/base.py",
+        "def __init__(self, gamma: Gamma, decay: float = 1.0) -> None:",
+    ): "anything from 1 on says that nothing fades",
+    ("experiments/online_fdr/base.py", "self._extend(256)"): "size of a table, which grows",
+    ("experiments/online_fdr/base.py", "self._extend(2 * n)"): "size of a table, which grows",
+    ("experiments/online_fdr/base.py", "if self._decay < 1:"): "powers of 1 change nothing",
+    (
         "metrics/intervals.py",
         "for block in blocks(n_bootstrap, max(1, _FLOATS_AT_ONCE // n)):",
     ): "size of a block for more than four million samples: no result depends on it",

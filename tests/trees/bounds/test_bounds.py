@@ -90,6 +90,13 @@ def test_the_gaussian_complexity_of_thresholds_is_below_its_limit():
     assert 0.2 < np.mean(suprema) < gaussian_complexity(n, n_features, 1)
 
 
+def test_the_gaussian_complexity_is_that_of_its_derivation():
+    n, n_features, budget = 500, 12, 3
+    ways = 13 * math.comb(12, 3) * (math.e * n / 4) ** 4
+    expected = 2 * math.sqrt(2 * math.log(2 * ways) / n)
+    assert gaussian_complexity(n, n_features, budget) == pytest.approx(expected)
+
+
 def dense_walk(model, x):
     """The nodes on the way of one row down the first tree, each with the side taken."""
     node, taken = 0, []
@@ -155,6 +162,15 @@ def test_theorem_5_of_a_fitted_tree_is_that_of_a_dense_walk():
     limit = gaussian_complexity(400, 5, int(np.diff(model.indptr_).max()))
     assert bound.terms["complexity"] == pytest.approx(5 * model.depth_ * model.n_leaves_ * limit)
     assert bound.vacuous
+
+
+def test_the_bounds_of_a_budgeted_tree_fail_in_one_of_twenty_cases_unless_told_otherwise():
+    model, x, y = corner_tree()
+    bound = perceptron_tree_bound(model, x, y)
+    assert bound.terms == perceptron_tree_bound(model, x, y, 0.05, 1.0).terms
+    assert bound.trivial == budgeted_tree_bound(model, x, y).trivial == 1
+    assert "holds with probability 0.95" in bound.assumes
+    assert "holds with probability 0.95" in budgeted_tree_bound(model, x, y).assumes
 
 
 # What stands in for theorem 5.
@@ -321,7 +337,9 @@ def test_the_limit_of_labels_is_met_by_a_tree_that_has_to_ask_for_all():
 def test_labels_that_all_leaves_have_are_not_asked_for():
     bound = annotation_length_bound(annotation_tree([[0, 1], [0], [0, 1], [0, 1, 2], [0, 2]]))
     assert bound.value == 2
-    assert annotation_length_bound(annotation_tree([[0]] * 3)).value == 0
+    assert bound.trivial == 3  # of four different label sets
+    alone = annotation_length_bound(annotation_tree([[0]] * 3))
+    assert alone.value == alone.facts["bits a decision"] == 0
 
 
 # Theorems 17 and 18.
@@ -416,6 +434,30 @@ def test_a_path_with_mistakes_has_no_bound():
     assert bound.vacuous
     assert bound.facts["wrong decisions"] > 0
     assert "does not apply" in str(bound)
+
+
+@pytest.mark.parametrize(
+    ("kind", "bound_of"),
+    [
+        (PowersetTreeClassifier, powerset_error_bound),
+        (AnnotationTreeClassifier, annotation_error_bound),
+    ],
+)
+def test_a_path_fails_in_one_of_twenty_cases_unless_told_otherwise(kind, bound_of):
+    X, Y = np.tile(np.eye(2), (20, 1)), [["a"], ["b"]] * 20
+    model = kind(random_state=0).fit(X, Y)
+    bound = bound_of(model, X, Y, ["a"])
+    assert bound.terms == bound_of(model, X, Y, ["a"], 0.05).terms
+    assert bound.trivial == 1
+    assert "holds with probability 0.95" in bound.assumes
+
+
+def test_the_leaf_of_a_tree_without_a_decision_is_a_leaf():
+    X, Y = np.eye(3), [["a"]] * 3
+    model = AnnotationTreeClassifier(random_state=0).fit(X, Y)
+    bound = annotation_error_bound(model, X, Y, ["a"])
+    assert bound.facts["samples without a leaf"] == 0
+    assert bound.terms["margins"] == 0
 
 
 def test_points_whose_label_set_has_no_leaf_do_not_count():
