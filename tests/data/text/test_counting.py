@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from labelwood.data.text import TextVectorizer, documents
+from labelwood.data.text import TextVectorizer, counting, documents
 from labelwood.errors import LabelwoodWarning
 
 RNG = np.random.default_rng(0)
@@ -88,3 +88,21 @@ def test_candidates_in_all_texts_are_kept_although_there_are_too_many(monkeypatc
     with pytest.warns(LabelwoodWarning, match="features in up to"):
         vectorizer = TextVectorizer(max_candidates=8).fit(texts)
     assert {"a1", "a2", "a3", "a4", "a5"} <= set(vectorizer.vocabulary_)
+
+
+class _OtherLibrary:
+    """A C library that has no call to trim its heap."""
+
+    def __init__(self, name):
+        assert name is None
+
+
+@pytest.mark.parametrize("library", [counting.ctypes.CDLL, _OtherLibrary])
+def test_a_heap_that_is_trimmed_or_cannot_be_changes_nothing(library, monkeypatch):
+    once = TextVectorizer(features="words+chars", n_jobs=2)
+    expected = state(once, once.fit_transform(TEXTS))
+
+    monkeypatch.setattr(counting, "_LARGE_BYTES", 0)
+    monkeypatch.setattr(counting.ctypes, "CDLL", library)
+    again = TextVectorizer(features="words+chars", n_jobs=2)
+    assert state(again, again.fit_transform(TEXTS)) == expected
