@@ -107,6 +107,22 @@ EXPLAINED: dict[tuple[str, str], str] = {
     ("experiments/online_fdr/base.py", "self._extend(2 * n)"): "size of a table, which grows",
     ("experiments/online_fdr/base.py", "if self._decay < 1:"): "powers of 1 change nothing",
     (
+        "experiments/online_fdr/gamma.py",
+        "N = 1000",
+    ): "how many terms are added one by one; the sum is the same",
+    (
+        "experiments/online_fdr/investing.py",
+        "self._faded = self._table if decay == 1 else GammaTable(self.gamma, decay)",
+    ): "a table of its own with the same values",
+    (
+        "experiments/online_fdr/investing.py",
+        "self._times = np.empty(16, dtype=np.int64)",
+    ): "size of an array, which grows",
+    (
+        "experiments/online_fdr/investing.py",
+        "if self.decay == 1:",
+    ): "a shorter way to the same wealth",
+    (
         "metrics/intervals.py",
         "for block in blocks(n_bootstrap, max(1, _FLOATS_AT_ONCE // n)):",
     ): "size of a block for more than four million samples: no result depends on it",

@@ -18,6 +18,7 @@ def test_one_after_the_other_the_levels_are_those_of_the_synchronous_procedure(n
         assert test.level == pytest.approx(plain.next_level(), rel=1e-12)
         assert overlapping.finish(test.number, p) == plain.record(p)
         assert overlapping.wealth == pytest.approx(plain.wealth, rel=1e-9)
+        assert overlapping.n_discoveries == plain.n_discoveries
 
 
 @pytest.mark.parametrize("name", ["lord", "saffron"])
@@ -76,6 +77,21 @@ def test_a_weight_multiplies_the_level_and_its_price():
     assert three.level == pytest.approx(3 * one.level)
     assert 0.05 - weighted.wealth == pytest.approx(3 * (0.05 - plain.wealth))
     assert AsynchronousFDR(0.1).start(weight=1e9).level == pytest.approx(0.05)  # all of W(0)
+
+
+def test_no_level_is_above_one_however_large_the_wealth():
+    tests = AsynchronousFDR(0.5)
+    for _ in range(9):
+        tests.finish(tests.start().number, 0.0)
+    assert tests.wealth > 2
+    assert tests.start(weight=1e9).level == 1
+
+
+@pytest.mark.parametrize("name", ["alpha", "candidate"])
+@pytest.mark.parametrize("value", [0, 1, 1.5])
+def test_levels_are_probabilities(name, value):
+    with pytest.raises(ParameterError, match=f"'{name}' parameter of AsynchronousFDR"):
+        AsynchronousFDR(**{"alpha": 0.1, "procedure": "saffron", name: value})
 
 
 def test_bad_input_is_refused():
