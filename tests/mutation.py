@@ -123,6 +123,14 @@ EXPLAINED: dict[tuple[str, str], str] = {
         "if self.decay == 1:",
     ): "a shorter way to the same wealth",
     (
+        "experiments/online_fdr/investing.py",
+        "share = self.initial_wealth * float(self._table.up_to(clock + 1)[clock])",
+    ): "a longer table: no value depends on it",
+    (
+        "experiments/online_fdr/investing.py",
+        "gammas = self._faded.up_to(clock + 1)[ages]",
+    ): "a longer table: no value depends on it",
+    (
         "metrics/intervals.py",
         "for block in blocks(n_bootstrap, max(1, _FLOATS_AT_ONCE // n)):",
     ): "size of a block for more than four million samples: no result depends on it",

@@ -52,6 +52,8 @@ def test_with_epsilon_the_guarantee_is_three_halves_weaker():
 def test_bad_input_is_refused():
     with pytest.raises(ParameterError, match="'epsilon' parameter of best_arms"):
         best_arms([0, 1], epsilon=-1)
+    with pytest.raises(ParameterError, match="'epsilon' parameter of guaranteed_discovery_rate"):
+        guaranteed_discovery_rate([0.1], [True], epsilon=-1)
     with pytest.raises(DataError, match="a bool for each of 2 experiments"):
         false_discovery_rate([[True, False]], [True])
     with pytest.raises(DataError, match="bools of shape"):

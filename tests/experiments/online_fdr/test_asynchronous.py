@@ -122,4 +122,6 @@ def test_experiments_that_overlap_are_closed_by_name():
         experiments.open("b", 2)
     with pytest.raises(ParameterError, match="'n_arms' parameter"):
         experiments.open("c", 1)
+    with pytest.raises(ParameterError, match="'epsilon' parameter"):
+        experiments.open("c", 2, epsilon=-0.1)
     assert experiments.procedure.n_started == 2

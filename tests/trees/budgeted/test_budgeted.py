@@ -25,6 +25,7 @@ from labelwood.core.sparse import as_csr, unit_rows
 from labelwood.data.text import TextVectorizer
 from labelwood.errors import (
     DataError,
+    LabelwoodWarning,
     MissingExtraError,
     ModelError,
     ParameterError,
@@ -489,6 +490,16 @@ def test_no_decision_uses_more_features_than_the_budget():
     X, y = linear_classes(200, 30)
     model = BudgetedTreeClassifier(3, prune=False, random_state=0).fit(X, y)
     assert np.diff(model.indptr_).max() <= 3
+
+
+def test_a_budget_above_the_number_of_features_is_said_once_and_means_all_of_them():
+    X, y = linear_classes(80, 4)
+    with pytest.warns(LabelwoodWarning, match=r"budget=9 .* features \(4\)") as told:
+        model = BudgetedTreeClassifier(9, max_depth=2, random_state=0).fit(X, y)
+    assert len(told) == 1
+    all_of_them = BudgetedTreeClassifier(4, max_depth=2, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.features_, all_of_them.features_)
+    np.testing.assert_array_equal(model.weights_, all_of_them.weights_)
 
 
 def test_decisions_of_small_planes_keep_to_the_budget_and_use_all_features_of_planes():
