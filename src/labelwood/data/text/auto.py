@@ -26,7 +26,11 @@ _MOST_CHARACTERS = 2_000_000
 _MOST_LABELS = 64
 _FOLDS = 2
 _PATH = (0.5, 2.0)  # C, from strong to weak regularization, each from the solution before
-_PASSES = 4
+# A pass over few texts is a small step: four passes over 2,000 comments of goemotions were so far
+# from the solution that precision by words differed by five points from one sample to the next;
+# after twelve it differs by one. Many texts are passed over four times.
+_FEWEST_PASSES, _MOST_PASSES = 4, 12
+_ROWS_PASSED = 24_000
 _KS = (1, 3, 5)
 
 _PRICE = 0.05
@@ -167,6 +171,7 @@ def _precision(X: CSR, signs: FloatArray, n_jobs: int | None) -> DoubleArray:
     arrays = csr_arrays(X)
     n, n_labels = signs.shape
     precision = np.zeros((len(_PATH), n, len(_KS)))
+    n_passes = min(max(_ROWS_PASSED // n, _FEWEST_PASSES), _MOST_PASSES)
 
     def validate(fold: int) -> None:
         train = np.flatnonzero(np.arange(n) % _FOLDS != fold)
@@ -174,7 +179,7 @@ def _precision(X: CSR, signs: FloatArray, n_jobs: int | None) -> DoubleArray:
         alpha = np.zeros((n, n_labels), np.float32)
         W = np.zeros((X.shape[1] + 1, n_labels), np.float32)
         for step, C in enumerate(_PATH):
-            train_labels(arrays, train, signs, C, _PASSES, alpha, W)
+            train_labels(arrays, train, signs, C, n_passes, alpha, W)
             precision[step, test] = _hits(score_labels(arrays, test, W), signs[test] > 0)
 
     parallel(validate, range(_FOLDS), n_jobs=n_jobs)
