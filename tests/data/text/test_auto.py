@@ -7,6 +7,7 @@ from sklearn.svm import LinearSVC
 from labelwood.core.sparse import as_csr, csr_arrays
 from labelwood.data.text import TextVectorizer
 from labelwood.data.text._trial_kernels import score_labels, train_labels
+from labelwood.data.text.auto import _passes
 from labelwood.errors import DataError, ParameterError
 
 
@@ -74,6 +75,15 @@ def test_auto_needs_labels_and_texts_that_can_be_read_twice():
         TextVectorizer(features="auto").fit(iter(texts), Y)
     with pytest.raises(DataError, match="There are 20 texts and 19 rows of labels"):
         TextVectorizer(features="auto").fit(texts, Y[:-1])
+
+
+@pytest.mark.parametrize(
+    ("texts", "passes"),
+    [(["owl"] * 300, 12), (["owl"] * 4_000, 6), (["owl"] * 9_000, 4), (["owl " * 10_000] * 60, 4)],
+)
+def test_the_fewer_and_shorter_the_texts_the_more_often_they_are_passed_over(texts, passes):
+    assert _passes(texts) == passes
+    assert _passes([{"title": text, "body": ""} for text in texts]) == passes
 
 
 def test_a_column_of_a_table_is_as_good_as_a_list():

@@ -28,9 +28,9 @@ _FOLDS = 2
 _PATH = (0.5, 2.0)  # C, from strong to weak regularization, each from the solution before
 # A pass over few texts is a small step: four passes over 2,000 comments of goemotions were so far
 # from the solution that precision by words differed by five points from one sample to the next;
-# after twelve it differs by one. Many texts are passed over four times.
+# after twelve it differs by one. Many texts, or long ones, are passed over four times.
 _FEWEST_PASSES, _MOST_PASSES = 4, 12
-_ROWS_PASSED = 24_000
+_TEXTS_PASSED, _CHARACTERS_PASSED = 24_000, 8_000_000
 _KS = (1, 3, 5)
 
 _PRICE = 0.05
@@ -84,6 +84,7 @@ def choose_features(
     if sample.size < _FEWEST_TEXTS or signs.shape[1] < 2:
         return "words", []
     chosen = [texts[i] for i in sample]
+    n_passes = _passes(chosen)
     trials: list[Trial] = []
     first: DoubleArray | None = None
     for features in _ORDER:
@@ -93,7 +94,7 @@ def choose_features(
             X = vectorize(features, chosen)
         except DataError:
             continue  # no feature of this kind is frequent enough
-        precision = _precision(X, signs, n_jobs)
+        precision = _precision(X, signs, n_passes, n_jobs)
         means = precision.mean(axis=1)
         first = means if first is None else first
         nonzeros = X.nnz / X.shape[0]
@@ -163,7 +164,15 @@ def _signs(Y: CSR) -> FloatArray:
     return np.asarray(2 * Y[:, labels].toarray() - 1, dtype=np.float32)
 
 
-def _precision(X: CSR, signs: FloatArray, n_jobs: int | None) -> DoubleArray:
+def _passes(texts: Sequence[Any]) -> int:
+    """How often the learner passes over a sample, the same for all feature sets."""
+    affordable = min(
+        _TEXTS_PASSED // len(texts), _CHARACTERS_PASSED // max(1, sum(map(_length, texts)))
+    )
+    return min(max(affordable, _FEWEST_PASSES), _MOST_PASSES)
+
+
+def _precision(X: CSR, signs: FloatArray, n_passes: int, n_jobs: int | None) -> DoubleArray:
     """Percent of P@1, P@3 and P@5 of each text that has a label, by cross-validation.
 
     C is that of the path where the mean of all is best.
@@ -171,7 +180,6 @@ def _precision(X: CSR, signs: FloatArray, n_jobs: int | None) -> DoubleArray:
     arrays = csr_arrays(X)
     n, n_labels = signs.shape
     precision = np.zeros((len(_PATH), n, len(_KS)))
-    n_passes = min(max(_ROWS_PASSED // n, _FEWEST_PASSES), _MOST_PASSES)
 
     def validate(fold: int) -> None:
         train = np.flatnonzero(np.arange(n) % _FOLDS != fold)
