@@ -131,6 +131,23 @@ EXPLAINED: dict[tuple[str, str], str] = {
         "gammas = self._faded.up_to(clock + 1)[ages]",
     ): "a longer table: no value depends on it",
     (
+        "trees/fastxml/_partition_kernels.py",
+        "_LEAST_GROWTH = 1e-6",
+    ): "a tolerance near what sums of single precision resolve",
+    (
+        "trees/fastxml/_partition_kernels.py",
+        "_HALF = np.uint64(32)",
+    ): "the bit that is lost is the sign, which all positive sums share",
+    (
+        "trees/fastxml/_partition_kernels.py",
+        "value = 0.0",
+    ): "what every value has more is not in their differences",
+    ("trees/fastxml/_partition_kernels.py", "before = -1.0"): "anything below every nDCG",
+    (
+        "trees/fastxml/_partition_kernels.py",
+        "sums = np.zeros((2, n_labels), dtype=np.float32)",
+    ): "a third row that nobody reads",
+    (
         "metrics/intervals.py",
         "for block in blocks(n_bootstrap, max(1, _FLOATS_AT_ONCE // n)):",
     ): "size of a block for more than four million samples: no result depends on it",
