@@ -235,6 +235,38 @@ def test_one_vs_rest_that_would_take_hours_is_not_tried(train, monkeypatch):
     assert found.learner == "LabelTreeClassifier"
 
 
+def test_trees_far_behind_are_not_tuned_where_training_is_dear(train, monkeypatch):
+    monkeypatch.setattr(trials, "_CHEAP", 0.0)
+    monkeypatch.setattr(trials, "_HOPELESS_AND_DEAR", -100.0)
+    fits = []
+    timed_fit = trials.timed_fit
+    monkeypatch.setattr(trials, "timed_fit", lambda *args: fits.append(args[0]) or timed_fit(*args))
+    found = {one.name: one for one in choose_learner(train.X, train.Y).candidates}
+    tried = [one for one in fits if isinstance(one, LabelTreeClassifier)][1:]  # the first warms up
+    assert len({one.C for one in tried}) == 1
+    assert found["label tree"].score is not None
+    for name in ("label tree, wide beam", "3 label trees, wide beam"):
+        assert found[name].score is None
+        assert found[name].cost.seconds >= found["label tree"].cost.seconds
+
+
+@pytest.mark.parametrize(("C", "doublings"), [(0.55, 0), (0.2, -1), (1.2, 1), (8.8, 4)])
+def test_trees_begin_at_the_multiple_of_the_default_that_suits_one_vs_rest(C, doublings):
+    assert trials._doublings([candidate("one-vs-rest", 1, 1, 0.5, C=C)]) == doublings
+    assert trials._doublings([candidate("one-vs-rest", 1, 1, None, C=C)]) == 0
+    assert trials._doublings([]) == 0
+
+
+def test_another_beam_is_judged_on_the_models_that_are_there(train):
+    part = held_out_parts(train.X, train.Y, 0, n_wanted=trials._HELD_OUT)[0]
+    tries = trials._Trials(LabelTreeClassifier(C="auto", random_state=0), (part,), "P@k", keep=True)
+    usual, other = tries.quality(1.0), tries.quality_with(1.0, {"beam": 1})
+    again = trials._Trials(tries.estimator, (part,), "P@k", {"beam": 1}).quality(1.0)
+    assert other.precisions == again.precisions
+    assert usual.precisions != other.precisions
+    assert len(tries.pilots[1.0]) == 1
+
+
 def test_labels_of_one_sample_each_have_nothing_to_tell():
     n = 300
     rare = choose_learner(sp.eye_array(n, format="csr"), sp.eye_array(n, format="csr"))

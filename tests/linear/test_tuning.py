@@ -78,6 +78,14 @@ def test_the_search_finds_the_top_of_a_parabola(peak):
     assert len(tuning.trials) == 3 + abs(round(peak))
 
 
+@pytest.mark.parametrize(("start", "n_trials"), [(-4, 5), (-2, 3), (-1, 4), (9, 9)])
+def test_the_search_begins_where_it_is_put(start, n_trials):
+    tuning = search_C(lambda C: Quality((), -((np.log2(C) + 2.1) ** 2)), 1.0, start)
+    assert np.log2(tuning.C) == pytest.approx(-2.1, abs=0.01)
+    assert len(tuning.trials) == n_trials
+    assert "the first value" in tuning.reason
+
+
 @pytest.mark.parametrize(("spread", "chosen"), [(0.1, 2.0), (2.0, 1.0)])
 def test_a_gain_within_its_standard_error_is_no_gain(spread, chosen):
     rng = np.random.default_rng(0)

@@ -45,8 +45,12 @@ _HELD_OUT = 1500
 _WIDE_BEAM = 30
 _MANY_TREES = 3
 # Three trees seldom gain more on one than this many points, so that trying them is in vain where
-# one tree is so much worse than one-vs-rest.
+# one tree is so much worse than one-vs-rest. Where training takes more nominal seconds than
+# `_CHEAP`, even the best `C` of a tree is not worth its trials at a quarter of that distance: on
+# the training part of EURLEX57K both together gain 0.2 points.
 _HOPELESS = 2.0
+_HOPELESS_AND_DEAR = 0.5
+_CHEAP = 20.0
 # So many trees of a forest are tried first, and all of it only where they are not this many points
 # behind: fifty trees gain 1.0, 3.1, 1.3 and 1.6 points on ten on held-out samples of the training
 # parts of CAL500, Corel5k, imclef07a and Delicious.
@@ -57,11 +61,9 @@ _FOREST_FEATURES = 5000
 _HOPELESS_FOREST = 4.0
 # A forest can gain more by more samples than linear classifiers do: from 46 % to 80 % of the
 # training part of Delicious, 2.0 points against 1.1. Where a trial had less than this share of
-# them, a forest that is not so many points behind is compared on all of them, if that takes at most
-# so many nominal seconds.
+# them, a forest that is not so many points behind is compared on all of them, if that is cheap.
 _NEARLY_ALL = 0.7
 _CLOSE = 2.0
-_MAX_RUN_OFF = 20.0
 # One-vs-rest is not tried where it would take this many nominal seconds in one thread: its time
 # grows with samples × labels, and that of a trial with it.
 _MAX_NOMINAL = 7200.0
@@ -79,30 +81,51 @@ class _Trials:
         parts: tuple[Part, ...],
         objective: str,
         search: dict[str, Any] | None = None,
+        *,
+        keep: bool = False,
     ) -> None:
         self.estimator = estimator
         self.search = search or {}  # parameters of prediction, set after the fit
         self.parts = parts
         self.objective = objective
         self.pilots: dict[float, list[Pilot]] = {}
+        self._models: dict[float, list[Any]] | None = {} if keep else None
+        self._known: dict[float, Quality] = {}
 
     def quality(self, C: float) -> Quality:
         """Fit on all parts, and rank what they hold out."""
-        found = []
-        for part in self.parts:
-            model = to_try(self.estimator, C, part)
-            self.pilots.setdefault(C, []).append(timed_fit(model, part))
-            model.set_params(**self.search)
-            found.append(_quality(model, part, self.objective))
-        return mean_quality(found)
+        if C not in self._known:
+            models = [to_try(self.estimator, C, part) for part in self.parts]
+            pairs = zip(models, self.parts, strict=True)
+            self.pilots[C] = [timed_fit(model, part) for model, part in pairs]
+            self._known[C] = self._ranked(models, self.search)
+            if self._models is not None:
+                self._models[C] = models
+        return self._known[C]
 
-    def tuned(self) -> Tuning:
-        """The best `C`, or the one that is given."""
+    def quality_with(self, C: float, search: dict[str, Any]) -> Quality:
+        """The same with other parameters of prediction, of models that were kept."""
+        return self._ranked((self._models or {})[C], search)
+
+    def tuned(self, start: int = 0, least: float = 0.0) -> Tuning:
+        """The best `C`, or the one that is given, or the first one where it is below `least`.
+
+        `start` is how many doublings from the default the search begins.
+        """
+        if not isinstance(self.estimator.C, str):
+            C = self.estimator.C
+            return Tuning(C, (Trial(C, *self.quality(C)[:2]),), "given")
         default = type(self.estimator)().C
-        if isinstance(self.estimator.C, str):
-            return search_C(self.quality, default)
-        C = self.estimator.C
-        return Tuning(C, (Trial(C, *self.quality(C)[:2]),), "given")
+        first = default * 2.0**start
+        if self.quality(first).score < least:
+            return Tuning(first, (Trial(first, *self.quality(first)[:2]),), "far behind")
+        return search_C(self.quality, default, start)
+
+    def _ranked(self, models: Sequence[Any], search: dict[str, Any]) -> Quality:
+        pairs = zip(models, self.parts, strict=True)
+        return mean_quality(
+            [_quality(model.set_params(**search), part, self.objective) for model, part in pairs]
+        )
 
 
 def try_candidates(
@@ -129,7 +152,7 @@ def try_candidates(
     if forest is None or size.d > _FOREST_FEATURES:
         return found
     found.append(_try_forest(forest, parts, objective, size, found))
-    if parts[0].X.shape[0] > _NEARLY_ALL * size.n or size.nominal > _MAX_RUN_OFF:
+    if parts[0].X.shape[0] > _NEARLY_ALL * size.n or size.nominal > _CHEAP:
         return found
     (whole, *_) = held_out_parts(X, Y, random_state, whole=True)
     return _run_off(
@@ -177,29 +200,46 @@ def _try_trees(
     others: Sequence[Candidate],
 ) -> list[Candidate]:
     """One tree with its best `C`, and with that what more trees and a wider beam gain."""
-    trials = _Trials(estimator, parts, objective)
-    tuning = trials.tuned()
+    is_dear = size.nominal > _CHEAP
+    best_other = max((one.score or 0.0 for one in others), default=0.0)
+    least = best_other - (_HOPELESS_AND_DEAR if is_dear else _HOPELESS) / 100
+    trials = _Trials(estimator, parts, objective, keep=True)
+    tuning = trials.tuned(_doublings(others), least if is_dear else 0.0)
     kind, best = type(estimator).__name__, _nearest(tuning)
     scratch, pilots = size.tree_scratch, trials.pilots[best.C]
     cost = expected_cost(estimator, best.C, parts[0], pilots, size, scratch, _COPIES["tree"])
     tree = Candidate("label tree", kind, {"C": tuning.C}, cost, best.precisions, best.score)
-    hopeless = best.score < max((one.score or 0.0 for one in others), default=0.0) - _HOPELESS / 100
     found = [tree]
     for name, params in _variants(estimator, size).items():
         varied = tree._replace(name=name, params={**tree.params, **params})
-        if hopeless:
-            times = params.get("n_trees", 1)
-            costs = Cost(times * cost.seconds, times * cost.bytes)
-            found.append(varied._replace(cost=costs, precisions=None, score=None))
-            continue
+        n_trees = params.get("n_trees", 1)
         # A wide beam is for prediction: in training it would triple the time.
         search = {name: value for name, value in params.items() if name == "beam"}
-        trees = clone(estimator).set_params(n_trees=params.get("n_trees", 1))
-        more = _Trials(trees, parts, objective, search)
-        quality = more.quality(best.C)
-        costs = scaled_cost(cost, pilots, more.pilots[best.C], scratch)
-        found.append(varied._replace(cost=costs, precisions=quality[0], score=quality[1]))
+        if best.score < least:
+            costs = Cost(n_trees * cost.seconds, n_trees * cost.bytes)
+            found.append(varied._replace(cost=costs, precisions=None, score=None))
+        elif n_trees == 1:
+            quality = trials.quality_with(best.C, search)
+            found.append(varied._replace(precisions=quality[0], score=quality[1]))
+        else:
+            trees = clone(estimator).set_params(n_trees=n_trees)
+            more = _Trials(trees, parts, objective, search)
+            quality = more.quality(best.C)
+            costs = scaled_cost(cost, pilots, more.pilots[best.C], scratch)
+            found.append(varied._replace(cost=costs, precisions=quality[0], score=quality[1]))
     return found
+
+
+def _doublings(others: Sequence[Candidate]) -> int:
+    """How often the best `C` of one-vs-rest is twice its default, where trees begin to search.
+
+    Data that want a larger `C` want it for both.
+    """
+    tuned = [one.params.get("C") for one in others if one.name == "one-vs-rest" and one.score]
+    if not tuned or not isinstance(tuned[0], float):
+        return 0
+    default: Any = OneVsRestSVM().C
+    return round(float(np.log2(tuned[0] / default)))
 
 
 def _try_forest(

@@ -188,32 +188,38 @@ def nominal_seconds(X: CSR, Y: CSR) -> float:
     return float(scans + (visit * visited + 5e-5 * n_blocks) * per_row)
 
 
-def search_C(quality: Callable[[float], Quality], default: float) -> Tuning:
-    """Climb from `default` by factors of two, then refine by a parabola."""
+def search_C(quality: Callable[[float], Quality], default: float, start: int = 0) -> Tuning:
+    """Climb by factors of two from `default`, or from `start` such steps beyond it.
+
+    A parabola through the best value and its neighbors refines the choice.
+    """
     tried: dict[int, Quality] = {}
+    start = int(np.clip(start, _STEPS[0] + 1, _STEPS[1] - 1))
 
     def score(step: int) -> float:
         if step not in tried:
             tried[step] = quality(default * 2.0**step)
         return tried[step].score
 
-    best = max((0, 1, -1), key=score)  # the first among equals: the default
-    direction = int(np.sign(best))
+    best = max((start, start + 1, start - 1), key=score)  # the first among equals: the start
+    direction = int(np.sign(best - start))
     while direction and _STEPS[0] < best < _STEPS[1] and score(best + direction) > score(best):
         best += direction
-    best = max(sorted(tried, key=abs), key=lambda step: score(step) - _doubt(tried, step))
+    near_first = sorted(tried, key=lambda step: abs(step - start))
+    best = max(near_first, key=lambda step: score(step) - _doubt(tried, step, start))
     trials = tuple(Trial(default * 2.0**step, *one[:2]) for step, one in sorted(tried.items()))
     C = float(f"{default * 2.0 ** (best + _vertex(tried, best)):.3g}")
-    gain = 100 * (tried[best].score - tried[0].score)
-    if best == 0:
-        return Tuning(C, trials, f"about the default of {default:g} is best")
-    return Tuning(C, trials, f"better than the default of {default:g} by {gain:.2f} points")
+    gain = 100 * (tried[best].score - tried[start].score)
+    first = f"the {'first value' if start else 'default'} of {default * 2.0**start:g}"
+    if best == start:
+        return Tuning(C, trials, f"about {first} is best")
+    return Tuning(C, trials, f"better than {first} by {gain:.2f} points")
 
 
-def _doubt(tried: dict[int, Quality], step: int) -> float:
-    """What a step must gain on the default, from the paired differences of the samples."""
-    one, other = tried[step].per_sample, tried[0].per_sample
-    if step == 0 or one is None or other is None:
+def _doubt(tried: dict[int, Quality], step: int, start: int) -> float:
+    """What a step must gain on the first one, from the paired differences of the samples."""
+    one, other = tried[step].per_sample, tried[start].per_sample
+    if step == start or one is None or other is None:
         return 0.0
     return float(_STANDARD_ERRORS * (one - other).std() / np.sqrt(max(one.size, 1)))
 

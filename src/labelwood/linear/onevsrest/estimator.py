@@ -174,7 +174,7 @@ class OneVsRestSVM(TunedC, LabelEstimator):
         C: float | str | DoubleArray = _DEFAULT_C,
         propensity: str | DoubleArray | Propensity | None = None,
         class_weight: str | dict[Any, float] | None = None,
-        tol: float = 0.1,
+        tol: float = 0.3,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         normalize: bool = True,
