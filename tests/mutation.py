@@ -148,6 +148,42 @@ EXPLAINED: dict[tuple[str, str], str] = {
         "sums = np.zeros((2, n_labels), dtype=np.float32)",
     ): "a third row that nobody reads",
     (
+        "trees/fastxml/growth.py",
+        "_MAX_EXPONENT = 100  # 2**100 and 2**-100 are float32 numbers",
+    ): "2**101 is a number of single precision, too",
+    (
+        "trees/fastxml/growth.py",
+        "size = max(1, len(others) // (4 * n_threads))",
+    ): "how trees are shared out among threads: no result depends on it",
+    (
+        "trees/fastxml/growth.py",
+        "length = float(np.median(lengths[lengths > 0])) if X.nnz else 1.0",
+    ): "the length of a matrix without an entry, which nothing is scaled by",
+    (
+        "trees/fastxml/growth.py",
+        "discounts = 1 / np.log2(2 + np.arange(Y.shape[1] + 1))",
+    ): "one discount more than is read; its other constants are noticed",
+    (
+        "trees/fastxml/growth.py",
+        "size = samples.X.indices.size + n + 1",
+    ): "size of a workspace",
+    (
+        "trees/fastxml/growth.py",
+        "np.zeros(2 * n_features, dtype=np.uint32),",
+    ): "size of a workspace",
+    (
+        "trees/fastxml/growth.py",
+        "if entries + n >= 2**32:",
+    ): "a matrix of 2³² non-zeros is too large for a test",
+    (
+        "trees/fastxml/growth.py",
+        "needed = n_threads * (24 * entries + 16 * n_labels + 120 * n)",
+    ): "bytes in an estimate of memory",
+    (
+        "trees/fastxml/growth.py",
+        "needed = int(2.2 * sum(sizes) / len(sizes) * n_trees)",
+    ): "bytes in an estimate of memory",
+    (
         "metrics/intervals.py",
         "for block in blocks(n_bootstrap, max(1, _FLOATS_AT_ONCE // n)):",
     ): "size of a block for more than four million samples: no result depends on it",
