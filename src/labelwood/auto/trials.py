@@ -44,10 +44,10 @@ _FOREST = "FastXML forest"
 _HELD_OUT = 1500
 _WIDE_BEAM = 30
 _MANY_TREES = 3
-# Three trees seldom gain more on one than this many points, so that trying them is in vain where
-# one tree is so much worse than one-vs-rest. Where training takes more nominal seconds than
-# `_CHEAP`, even the best `C` of a tree is not worth its trials at a quarter of that distance: on
-# the training part of EURLEX57K both together gain 0.2 points.
+# Three trees with the best `C` seldom gain more on one tree than this many points, so that trying
+# them is in vain where the first tree is so much worse than another learner. Where training takes
+# more nominal seconds than `_CHEAP`, even the best `C` of a tree is not worth its trials at a
+# quarter of that distance: on the training part of EURLEX57K both together gain 0.2 points.
 _HOPELESS = 2.0
 _HOPELESS_AND_DEAR = 0.5
 _CHEAP = 20.0
@@ -148,10 +148,11 @@ def try_candidates(
         found = [_without_trial(rest, tree, size)[0]]
     else:
         found = [_try_one_vs_rest(rest, parts, objective, size)]
-    found += _try_trees(tree, parts, objective, size, found)
     if forest is None or size.d > _FOREST_FEATURES:
-        return found
-    found.append(_try_forest(forest, parts, objective, size, found))
+        return found + _try_trees(tree, parts, objective, size, found)
+    # The forest comes first, since trees are tried no further where it is far ahead.
+    grown = _try_forest(forest, parts, objective, size, found)
+    found += [*_try_trees(tree, parts, objective, size, [*found, grown]), grown]
     if parts[0].X.shape[0] > _NEARLY_ALL * size.n or size.nominal > _CHEAP:
         return found
     (whole, *_) = held_out_parts(X, Y, random_state, whole=True)
@@ -204,7 +205,7 @@ def _try_trees(
     best_other = max((one.score or 0.0 for one in others), default=0.0)
     least = best_other - (_HOPELESS_AND_DEAR if is_dear else _HOPELESS) / 100
     trials = _Trials(estimator, parts, objective, keep=True)
-    tuning = trials.tuned(_doublings(others), least if is_dear else 0.0)
+    tuning = trials.tuned(_doublings(others), least)
     kind, best = type(estimator).__name__, _nearest(tuning)
     scratch, pilots = size.tree_scratch, trials.pilots[best.C]
     cost = expected_cost(estimator, best.C, parts[0], pilots, size, scratch, _COPIES["tree"])

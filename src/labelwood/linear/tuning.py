@@ -26,7 +26,7 @@ _STEPS = (-5, 5)  # the least and the greatest power of two by which C is multip
 _STANDARD_ERRORS = 0.5  # by which another value must be better than the default
 _KS = (1, 3, 5)
 _N_FOLDS = 5
-_MAX_HELD_OUT = 4000
+_MAX_HELD_OUT = 4000  # over all folds: more would hardly change what is chosen
 _MIN_HELD_OUT = 30  # fewer have nothing to tell
 _N_TRIALS = 4  # that a search usually takes
 _BUDGET = 0.2  # of the fit, for all trials of a learner
@@ -149,7 +149,8 @@ def held_out_parts(
         return ()
     order = np.random.default_rng(seed_sequence(random_state)).permutation(labelled)
     share = 1.0 if whole else _affordable_share(X, Y)
-    n_folds = int(np.clip(max(share, -(-n_wanted // n_held_out)), 1, _N_FOLDS))
+    affordable = min(share, _MAX_HELD_OUT / n_held_out)
+    n_folds = int(np.clip(max(affordable, -(-n_wanted // n_held_out)), 1, _N_FOLDS))
     size = int(min(share, 1.0) * labelled.size)
     parts = []
     for fold in range(n_folds):
@@ -191,7 +192,8 @@ def nominal_seconds(X: CSR, Y: CSR) -> float:
 def search_C(quality: Callable[[float], Quality], default: float, start: int = 0) -> Tuning:
     """Climb by factors of two from `default`, or from `start` such steps beyond it.
 
-    A parabola through the best value and its neighbors refines the choice.
+    Half of it is tried first, since smaller values are cheaper; where that is clearly better, twice
+    as much is not tried. A parabola through the best value and its neighbors refines the choice.
     """
     tried: dict[int, Quality] = {}
     start = int(np.clip(start, _STEPS[0] + 1, _STEPS[1] - 1))
@@ -201,8 +203,11 @@ def search_C(quality: Callable[[float], Quality], default: float, start: int = 0
             tried[step] = quality(default * 2.0**step)
         return tried[step].score
 
-    best = max((start, start + 1, start - 1), key=score)  # the first among equals: the start
-    direction = int(np.sign(best - start))
+    first, half = score(start), score(start - 1)
+    falls = half - first > _doubt(tried, start - 1, start)
+    near = (start, start - 1) if falls else (start, start + 1, start - 1)
+    best = max(near, key=score)  # the first among equals: the start
+    direction = best - start
     while direction and _STEPS[0] < best < _STEPS[1] and score(best + direction) > score(best):
         best += direction
     near_first = sorted(tried, key=lambda step: abs(step - start))
@@ -210,10 +215,10 @@ def search_C(quality: Callable[[float], Quality], default: float, start: int = 0
     trials = tuple(Trial(default * 2.0**step, *one[:2]) for step, one in sorted(tried.items()))
     C = float(f"{default * 2.0 ** (best + _vertex(tried, best)):.3g}")
     gain = 100 * (tried[best].score - tried[start].score)
-    first = f"the {'first value' if start else 'default'} of {default * 2.0**start:g}"
+    value = f"the {'first value' if start else 'default'} of {default * 2.0**start:g}"
     if best == start:
-        return Tuning(C, trials, f"about {first} is best")
-    return Tuning(C, trials, f"better than {first} by {gain:.2f} points")
+        return Tuning(C, trials, f"about {value} is best")
+    return Tuning(C, trials, f"better than {value} by {gain:.2f} points")
 
 
 def _doubt(tried: dict[int, Quality], step: int, start: int) -> float:
