@@ -26,8 +26,8 @@ PARTS = {  # centre and standard deviation of the noise
     "centred": (0.0, 12**-0.5),
     "rescaled": (0.0, 1.0),
 }
-_QUICK = (500, 200, (10, 20))
-_WARM_POINTS = 100
+_QUICK = (500, 200, (10,))
+_WARM_POINTS = 40
 
 
 def _sizes(options: Options) -> tuple[int, int, tuple[int, ...]]:
