@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from builders import separable
 from labelwood import FastXMLClassifier, LabelTreeClassifier, OneVsRestSVM, metrics, synthetic
 from labelwood.auto import Candidate, Choice, Cost, choose_learner, expected_costs, trials
-from labelwood.auto.choice import choose, price
+from labelwood.auto.choice import _PRICES, choose, price
 from labelwood.auto.pilots import Pilot, Size, expected_cost, grown, scaled_cost
 from labelwood.errors import DataError, LabelwoodWarning, ParameterError
 from labelwood.linear.tuning import held_out_parts
@@ -130,6 +130,7 @@ def test_a_run_off_compares_the_forest_with_the_best_other_on_all_samples(monkey
     X, Y = intervals(200)
     monkeypatch.setattr(trials, "_NEARLY_ALL", 1.0)  # as if folds were small parts
     monkeypatch.setattr(trials, "_CLOSE", 100.0)
+    monkeypatch.setitem(_PRICES, "forest", 60.0)  # so that it is behind
     choice = choose_learner(X, Y, n_jobs=1)
     *others, forest = choice.candidates
     (part, *_) = held_out_parts(sp.csr_array(X), Y, 0, whole=True)
@@ -139,8 +140,40 @@ def test_a_run_off_compares_the_forest_with_the_best_other_on_all_samples(monkey
         score = trials._quality(model, part, "P@k").score
         assert one.score + one.growth == pytest.approx(score)
     assert {one.growth for one in others} == {best.growth}
-    assert choice.taken == "FastXML forest"
+    assert choice.taken == "one-vs-rest"
     assert choice.reason == "best held-out P@k, by a run-off"
+
+
+def test_a_forest_that_is_ahead_with_fewer_samples_needs_no_run_off(monkeypatch):
+    monkeypatch.setattr(trials, "_NEARLY_ALL", 1.0)
+    choice = choose_learner(*intervals(200), n_jobs=1)
+    assert choice.taken == "FastXML forest"
+    assert all(one.growth == 0 for one in choice.candidates)
+
+
+def test_few_trees_that_are_ahead_are_enough_of_a_trial(monkeypatch):
+    grown = []
+    fit = FastXMLClassifier.fit
+
+    def recorded(self, X, y):
+        grown.append(self.n_trees)
+        return fit(self, X, y)
+
+    monkeypatch.setattr(FastXMLClassifier, "fit", recorded)
+    choice = choose_learner(*intervals(200), n_jobs=1)
+    assert choice.taken == "FastXML forest"
+    assert max(grown) == 10
+
+
+def test_rows_of_unit_length_are_not_tried_twice():
+    X, Y = intervals(200)
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    (part, *_) = held_out_parts(sp.csr_array(X), Y, 0)
+    (scaled, *_) = held_out_parts(sp.csr_array(unit), Y, 0)
+    forest = FastXMLClassifier()
+    assert trials._suited_by_unit_rows(forest, (part,))
+    assert not trials._suited_by_unit_rows(forest, (scaled,))
+    assert trials._suited_by_unit_rows(FastXMLClassifier(normalize=True), (scaled,))
 
 
 def test_growth_counts_in_the_choice():

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from labelwood.auto.choice import Candidate, Cost, worth
+from labelwood.auto.choice import Candidate, Cost, price, worth
 from labelwood.auto.pilots import (
     Pilot,
     Size,
@@ -61,7 +61,8 @@ _FOREST_FEATURES = 5000
 _HOPELESS_FOREST = 4.0
 # A forest can gain more by more samples than linear classifiers do: from 46 % to 80 % of the
 # training part of Delicious, 2.0 points against 1.1. Where a trial had less than this share of
-# them, a forest that is not so many points behind is compared on all of them, if that is cheap.
+# them, a forest that is behind by no more points than these is compared on all of them, if that is
+# cheap; one that is ahead stays so.
 _NEARLY_ALL = 0.7
 _CLOSE = 2.0
 # One-vs-rest is not tried where it would take this many nominal seconds in one thread: its time
@@ -252,31 +253,43 @@ def _try_forest(
 ) -> Candidate:
     """A forest over the features, which is best on few dense measurements and seldom on words.
 
-    Its rows are as they come or of unit length, whichever suits a few trees better.
+    Its rows are as they come or of unit length, whichever suits a few trees better. All trees are
+    tried only where the few leave the question open: where they are ahead already, or far behind,
+    more of them would not change the choice.
     """
     C, kind = estimator.C, type(estimator).__name__
     n_few = min(_FEW_TREES, estimator.n_trees)
     timed_fit(clone(estimator).set_params(n_trees=1, calibrate=False), head(parts[0], _WARM_UP))
-    found: dict[bool, tuple[float, Pilot]] = {}
-    for unit in dict.fromkeys((estimator.normalize, True)):
+    found: dict[bool, tuple[Any, _Trials]] = {}
+    for unit in dict.fromkeys((estimator.normalize, _suited_by_unit_rows(estimator, parts))):
         few = clone(estimator).set_params(n_trees=n_few, normalize=unit)
-        trials = _Trials(few, parts, objective)
-        found[unit] = trials.quality(C).score, trials.pilots[C][0]
-    unit = max(found, key=lambda one: found[one][0])  # the first among equals: as it came
-    score, pilot = found[unit]
-    params = {"normalize": unit}
-    best = max((one.score or 0.0 for one in others), default=0.0)
-    if score < best - _HOPELESS_FOREST / 100:
-        times = estimator.n_trees / n_few * size.n / max(pilot.n, 1)
-        needed = size.forest_scratch + times * _COPIES["forest"] * pilot.bytes
-        return Candidate(_FOREST, kind, params, Cost(times * pilot.seconds, int(needed)))
-    forest = clone(estimator).set_params(**params)
-    trials = _Trials(forest, parts, objective)
+        found[unit] = few, _Trials(few, parts, objective)
+    # The first among equals: as it came.
+    unit = max(found, key=lambda one: found[one][1].quality(C).score)
+    few, trials = found[unit]
     quality = trials.quality(C)
     cost = expected_cost(
-        forest, C, parts[0], trials.pilots[C], size, size.forest_scratch, _COPIES["forest"]
+        few, C, parts[0], trials.pilots[C], size, size.forest_scratch, _COPIES["forest"]
     )
-    return Candidate(_FOREST, kind, params, cost, quality.precisions, quality.score)
+    times = estimator.n_trees / n_few
+    needed = size.forest_scratch + times * (cost.bytes - size.forest_scratch)
+    cost = Cost(times * cost.seconds, int(needed))
+    forest = Candidate(_FOREST, kind, {"normalize": unit}, cost)
+    best = max((one.score or 0.0 for one in others), default=0.0)
+    if quality.score < best - _HOPELESS_FOREST / 100:
+        return forest
+    if quality.score < best + price(forest):
+        every = clone(estimator).set_params(normalize=unit)
+        quality = _Trials(every, parts, objective).quality(C)
+    return forest._replace(precisions=quality.precisions, score=quality.score)
+
+
+def _suited_by_unit_rows(estimator: Any, parts: tuple[Part, ...]) -> bool:
+    """Whether rows of unit length are worth a trial: not where they have that length already."""
+    X = parts[0].X
+    squares = np.add.reduceat(np.append(X.data, 0.0) ** 2, X.indptr[:-1])
+    squares[np.diff(X.indptr) == 0] = 1  # reduceat gives an empty row the entry that follows
+    return bool(estimator.normalize or not np.allclose(squares, 1, atol=1e-3))
 
 
 def _run_off(
@@ -287,7 +300,7 @@ def _run_off(
     What the best of the others gains there is taken for the gain of all of them.
     """
     forest, best = found[-1], max(found[:-1], key=worth)
-    if forest.score is None or worth(forest) < worth(best) - _CLOSE / 100:
+    if forest.score is None or not -_CLOSE / 100 <= worth(forest) - worth(best) <= 0:
         return found
     growth = []
     for one in (best, forest):
