@@ -8,7 +8,7 @@ import labelwood
 from builders import random_csr, random_labels, separable
 from labelwood import AnnotationTreeClassifier, PowersetTreeClassifier
 from labelwood.core.sparse import as_csr
-from labelwood.errors import DataError, ParameterError
+from labelwood.errors import DataError, LabelwoodWarning, ParameterError
 from labelwood.linear.budgeted import solve_budgeted
 
 TREES = [PowersetTreeClassifier, AnnotationTreeClassifier]
@@ -59,10 +59,13 @@ def test_the_root_is_the_budget_aware_classifier_of_its_two_sides():
 
 
 @pytest.mark.parametrize("kind", TREES)
-def test_a_budget_above_the_number_of_features_is_refused(kind, data):
+def test_a_budget_above_the_number_of_features_is_one_of_all_of_them(kind, data):
     X, Y = data
-    with pytest.raises(ParameterError, match=rf"at most the number of features, {X.shape[1]}. Got"):
-        kind(budget=X.shape[1] + 1).fit(X, Y)
+    d = X.shape[1]
+    with pytest.warns(LabelwoodWarning, match=rf"above the number of features \({d}\)"):
+        model = kind(budget=d + 1, random_state=0).fit(X, Y)
+    limit = kind(budget=d, random_state=0).fit(X, Y)
+    assert model.weights_.tobytes() == limit.weights_.tobytes()
     with pytest.raises(ParameterError, match="'budget' parameter"):
         kind(budget=0).fit(X, Y)
     assert np.diff(kind(budget="auto").fit(X, Y).weight_indptr_).max() <= max(

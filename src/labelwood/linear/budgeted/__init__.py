@@ -7,6 +7,7 @@ from labelwood.linear.budgeted.contract import (
     NOT_DIVIDED_REMEDY,
     UNSOLVED_REMEDY,
     BudgetedEstimator,
+    warn_of_budget,
 )
 from labelwood.linear.budgeted.cutting_planes import decide, solve_budgeted
 from labelwood.linear.budgeted.estimator import BudgetedClassifier
@@ -22,4 +23,5 @@ __all__ = [
     "feature_table",
     "restrict",
     "solve_budgeted",
+    "warn_of_budget",
 ]

@@ -20,6 +20,17 @@ NOT_DIVIDED_REMEDY = (
 UNSOLVED_REMEDY = "bring the columns to like scales (scale=True) around 0"
 
 
+def warn_of_budget(budget: int, n_features: int) -> None:
+    """Warn that a budget above the number of features sets no limit."""
+    if budget > n_features:
+        warnings.warn(
+            f"budget={budget} is above the number of features ({n_features}): all of them may be "
+            "used.",
+            LabelwoodWarning,
+            stacklevel=user_stacklevel(),
+        )
+
+
 class BudgetedEstimator(ClassEstimator):
     """Base of the classifiers that choose their features; has `budget` and `plane_size`."""
 
@@ -35,13 +46,7 @@ class BudgetedEstimator(ClassEstimator):
                 f"The 'plane_size' parameter of {type(self).__name__} must be at most budget "
                 f"({self.budget}). Got {self.plane_size} instead."
             )
-        if self.budget > self.n_features_in_:
-            warnings.warn(
-                f"budget={self.budget} is above the number of features "
-                f"({self.n_features_in_}): all of them may be used.",
-                LabelwoodWarning,
-                stacklevel=user_stacklevel(),
-            )
+        warn_of_budget(self.budget, self.n_features_in_)
         return begun
 
     @property

@@ -188,7 +188,7 @@ class CodingTreeClassifier(LabelEstimator):
 
         matrix, Y = self._begin_fit(X, y)
         n_used = np.unique(matrix.indices).size
-        budget = resolved_budget(self.budget, matrix.shape[1], n_used, type(self).__name__)
+        budget = resolved_budget(self.budget, matrix.shape[1], n_used)
         labels_with_samples(Y)
         if self.calibrate:
             self._calibrate(matrix, Y)

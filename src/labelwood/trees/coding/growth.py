@@ -11,8 +11,7 @@ from labelwood.core.parallel import parallel
 from labelwood.core.random import kernel_states
 from labelwood.core.sparse import CSRArrays, compact_columns
 from labelwood.core.types import CSR, FloatArray, IndexArray, PointerArray
-from labelwood.errors import ParameterError
-from labelwood.linear.budgeted import solve_budgeted
+from labelwood.linear.budgeted import solve_budgeted, warn_of_budget
 from labelwood.linear.l2svm import row_norms
 from labelwood.trees.coding._decision_kernels import solve_decision
 from labelwood.trees.coding._shape_kernels import node_depths, node_ends, preorder
@@ -224,7 +223,7 @@ def train_decision(
     return Decision(problem.features[features], weights, intercept, n_iter, solved)
 
 
-def resolved_budget(budget: int | str | None, n_features: int, n_used: int, owner: str) -> int:
+def resolved_budget(budget: int | str | None, n_features: int, n_used: int) -> int:
     """The features that a decision may read; 0 for no limit.
 
     "auto" is twice the square root of the features that occur, and at least 16: no more than a
@@ -232,19 +231,15 @@ def resolved_budget(budget: int | str | None, n_features: int, n_used: int, owne
 
     Examples
     --------
-    >>> [resolved_budget("auto", n, n, "…") for n in (68, 499, 65_256)]
+    >>> [resolved_budget("auto", n, n) for n in (68, 499, 65_256)]
     [17, 45, 511]
     """
     if budget is None:
         return 0
     if budget == "auto":
         return min(max(16, int(np.ceil(2 * np.sqrt(n_used)))), max(n_features, 1))
-    if int(budget) > n_features:
-        raise ParameterError(
-            f"The 'budget' parameter of {owner} must be at most the number of features, "
-            f"{n_features}. Got {budget} instead; budget=None sets no limit."
-        )
-    return int(budget)
+    warn_of_budget(int(budget), n_features)
+    return min(int(budget), n_features)
 
 
 def budgeted_decision(
