@@ -6,7 +6,18 @@ from hypothesis.extra import numpy as hnp
 from numba import njit
 from numba.core.errors import TypingError
 
-from labelwood.core.lanes import WIDTH, any_above, choose, larger, load, smaller, splat, store
+from labelwood.core.lanes import (
+    WIDTH,
+    any_above,
+    choose,
+    count_bits,
+    larger,
+    load,
+    load_packed,
+    smaller,
+    splat,
+    store,
+)
 
 numbers = hnp.arrays(np.float32, WIDTH, elements=st.floats(-100, 100, width=32))
 START = np.uint64(0)
@@ -32,6 +43,22 @@ def test_every_operation_is_numpys_on_sixteen_numbers(a, b):
     for row, values in zip(out.reshape(6, WIDTH), expected, strict=True):
         np.testing.assert_allclose(row, values, rtol=1e-6, atol=1e-6)
     assert above == bool(np.any(a > b))
+
+
+@njit
+def unpack(packed, offset, mask, out):
+    store(out, START, load_packed(packed, np.uint64(offset), np.uint16(mask)))
+    return count_bits(np.uint64(mask))
+
+
+@given(mask=st.integers(0, 2**WIDTH - 1), offset=st.integers(0, 3))
+def test_packed_numbers_go_to_the_lanes_of_the_mask(mask, offset):
+    lanes = [lane for lane in range(WIDTH) if mask >> lane & 1]
+    packed = np.arange(1, offset + len(lanes) + 1, dtype=np.float32)
+    out, wanted = np.empty(WIDTH, dtype=np.float32), np.zeros(WIDTH, dtype=np.float32)
+    wanted[lanes] = packed[offset:]
+    assert unpack(packed, offset, mask, out) == len(lanes)
+    np.testing.assert_array_equal(out, wanted)
 
 
 @njit

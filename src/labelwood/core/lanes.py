@@ -7,11 +7,12 @@ reliably (accumulators go through memory); this is, and it is what makes blocks 
 labels cheap.
 
 Inside a kernel: `load(array, offset)`, `store(array, offset, lanes)`, `splat(number)`,
-`+`, `-`, `*`, `/`, `larger`, `smaller`, `choose(a, b, x, y)` (x where a > b, else y) and
-`any_above(a, b)`. Arrays are one-dimensional float32; offsets count numbers, and are checked
-only under NUMBA_BOUNDSCHECK=1, as Numba does for indices. Multiplications and additions may be
-fused, and are never reordered: a large number that stands for infinity does not swallow small
-ones.
+`+`, `-`, `*`, `/`, `larger`, `smaller`, `choose(a, b, x, y)` (x where a > b, else y),
+`any_above(a, b)`, `load_packed(array, offset, mask)` (the next numbers of the array in the lanes
+whose bits are set, zero in the others) and `count_bits(number)`. Arrays are one-dimensional
+float32; offsets count numbers, and are checked only under NUMBA_BOUNDSCHECK=1, as Numba does for
+indices. Multiplications and additions may be fused, and are never reordered: a large number that
+stands for infinity does not swallow small ones.
 """
 
 import operator
@@ -27,6 +28,7 @@ WIDTH = 16
 """How many numbers stand side by side."""
 
 _VECTOR = ir.VectorType(ir.FloatType(), WIDTH)
+_MASK = ir.VectorType(ir.IntType(1), WIDTH)
 _FUSED = ("contract",)
 
 
@@ -49,15 +51,15 @@ class _LanesModel(models.PrimitiveModel):
 def _address(context: Any, builder: Any, kind: Any, array: Any, offset: Any) -> Any:
     plain = context.make_array(kind)(context, builder, array)
     if getattr(config, "BOUNDSCHECK", None):
-        _check_bounds(context, builder, plain.nitems, offset)
+        width = ir.Constant(plain.nitems.type, WIDTH)
+        _check_bounds(context, builder, plain.nitems, offset, width)
     return builder.bitcast(builder.gep(plain.data, [offset]), _VECTOR.as_pointer())
 
 
-def _check_bounds(context: Any, builder: Any, size: Any, offset: Any) -> None:
-    """Raise IndexError unless offset + 16 ≤ size; Numba's own check cannot see raw addresses."""
-    width = ir.Constant(size.type, WIDTH)
-    too_short = builder.icmp_unsigned("<", size, width)
-    beyond = builder.icmp_unsigned(">", offset, builder.sub(size, width))
+def _check_bounds(context: Any, builder: Any, size: Any, offset: Any, count: Any) -> None:
+    """Raise IndexError unless offset + count ≤ size; Numba's check cannot see raw addresses."""
+    too_short = builder.icmp_unsigned("<", size, count)
+    beyond = builder.icmp_unsigned(">", offset, builder.sub(size, count))
     with builder.if_then(builder.or_(too_short, beyond), likely=False):
         message = "lanes are out of bounds"
         context.call_conv.return_user_exc(builder, IndexError, (message,))
@@ -83,6 +85,39 @@ def _load(typing: Any, array: Any, offset: Any) -> Any:
         return builder.load(address, align=4)
 
     return _LANES(array, types.uint64), generate
+
+
+def _load_packed(typing: Any, array: Any, offset: Any, mask: Any) -> Any:
+    """The numbers from array[offset] on in the lanes that the uint16 `mask` has, zeros elsewhere.
+
+    One instruction where the processor has AVX-512; no number is read for the other lanes.
+    """
+    if not _is_plain(array):
+        return None
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array, offset, mask = arguments
+        plain = context.make_array(signature.args[0])(context, builder, array)
+        if getattr(config, "BOUNDSCHECK", None):
+            count = builder.zext(builder.ctpop(mask), plain.nitems.type)
+            _check_bounds(context, builder, plain.nitems, offset, count)
+        address = builder.gep(plain.data, [offset])
+        bits = builder.bitcast(mask, _MASK)
+        kind = ir.FunctionType(_VECTOR, [address.type, _MASK, _VECTOR])
+        name = f"llvm.masked.expandload.v{WIDTH}f32"
+        function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+        return builder.call(function, [address, bits, ir.Constant(_VECTOR, None)])
+
+    return _LANES(array, types.uint64, types.uint16), generate
+
+
+def _count_bits(typing: Any, number: Any) -> Any:
+    """How many bits of a number are 1."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), generate
 
 
 def _store(typing: Any, array: Any, offset: Any, lanes: Any) -> Any:
@@ -168,6 +203,8 @@ def _any_above(typing: Any, a: Any, b: Any) -> Any:
 
 # Kernels call these without the typing context, which is more than type checkers know.
 load: Any = intrinsic(_load)
+load_packed: Any = intrinsic(_load_packed)
+count_bits: Any = intrinsic(_count_bits)
 store: Any = intrinsic(_store)
 splat: Any = intrinsic(_splat)
 choose: Any = intrinsic(_choose)

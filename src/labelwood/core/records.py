@@ -1,5 +1,8 @@
 """Flat-array records as fitted attributes: field `name` of a record is attribute `name_`."""
 
+import functools
+from collections.abc import Callable
+from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 
 _Record = TypeVar("_Record", bound=NamedTuple)
@@ -27,4 +30,10 @@ def set_record(owner: object, record: Any) -> None:
 
 def record_of(owner: object, kind: type[_Record]) -> _Record:
     """The record that the fitted attributes of an estimator make, without a copy."""
-    return kind(*(getattr(owner, f"{name}_") for name in kind._fields))
+    return kind(*_fields_of(kind)(owner))
+
+
+@functools.cache
+def _fields_of(kind: Any) -> Callable[[object], Any]:
+    """A function that reads the fields of a record (two or more) from its owner."""
+    return attrgetter(*(f"{name}_" for name in kind._fields))

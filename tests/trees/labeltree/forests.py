@@ -3,7 +3,10 @@
 import numpy as np
 
 from labelwood.core.lanes import WIDTH
+from labelwood.trees.labeltree._lookup_kernels import feature_directory
+from labelwood.trees.labeltree._posting_kernels import transpose_blocks
 from labelwood.trees.labeltree.arrays import LabelForest
+from labelwood.trees.labeltree.row_index import NO_DIRECTORY, NO_POSTINGS, Directory, Postings
 
 
 def random_forest(n_features, n_labels, *, n_trees=1, gaps=False, seed=0):
@@ -54,6 +57,13 @@ def _with_weights(roots, nodes, n_features, gaps, rng):
         lanes=lanes.astype(np.uint8),
         weights=rng.normal(0, 1.5, lanes.size).astype(np.float32),
     )
+
+
+def ways(forest, n_features):
+    """What a search takes that goes by nodes, and what one takes that goes by rows."""
+    directory = feature_directory(forest.block_indptr, forest.features, n_features)
+    by_nodes = Directory(*directory), NO_POSTINGS
+    return by_nodes, (NO_DIRECTORY, Postings(*transpose_blocks(forest, n_features)))
 
 
 def dense_weights(forest, n_features):

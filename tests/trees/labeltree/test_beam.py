@@ -4,28 +4,37 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders import random_csr, separable
-from labelwood import LabelTreeClassifier
+from builders import random_csr
 from labelwood.core.sparse import csr_arrays
 from labelwood.trees.labeltree._beam_kernels import (
     _LOOKUP,
     above_of_trees,
-    feature_directory,
     search_tree,
     topk_of_trees,
 )
-from labelwood.trees.labeltree.arrays import Directory
-from trees.labeltree.forests import beam_search, hinge_log_scores, log_scores, random_forest, slots
+from labelwood.trees.labeltree.arrays import Search
+from trees.labeltree.forests import (
+    beam_search,
+    hinge_log_scores,
+    log_scores,
+    random_forest,
+    slots,
+    ways,
+)
 
 D, L = 60, 70
 
 
-def search(forest, X, *, root=0, beam=10, logistic=False, path_weight=1.0):
-    labels, values, filled = search_tree(
-        csr_arrays(X), X.shape[1], forest, forest.directory(X.shape[1]), root, forest.width, beam,
-        logistic, np.float32(path_weight),
+def search(forest, X, *, root=0, beam=10, logistic=False, path_weight=1.0, by_rows=False):
+    directory, postings = ways(forest, X.shape[1])[by_rows]
+    shape = (X.shape[0], beam * forest.width)
+    labels, values = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=np.float32)
+    filled = np.zeros(shape[0], dtype=np.int64)
+    options = Search(beam, logistic, path_weight)
+    search_tree(
+        csr_arrays(X), X.shape[1], forest, directory, postings, root, forest.width, options, labels,
+        values, filled,
     )  # fmt: skip
-    assert labels.shape == values.shape == (X.shape[0], beam * forest.width)
     return [(labels[row, :size].tolist(), values[row, :size]) for row, size in enumerate(filled)]
 
 
@@ -36,14 +45,17 @@ def search(forest, X, *, root=0, beam=10, logistic=False, path_weight=1.0):
     logistic=st.booleans(),
     path_weight=st.sampled_from([1.0, 0.25, 0.0]),
     gaps=st.booleans(),
+    by_rows=st.booleans(),
 )
-def test_the_beam_reaches_what_a_plain_search_reaches(seed, beam, logistic, path_weight, gaps):
+def test_the_beam_reaches_what_a_plain_search_reaches(
+    seed, beam, logistic, path_weight, gaps, by_rows
+):
     forest = random_forest(D, L, n_trees=2, gaps=gaps, seed=seed)
     X = random_csr(8, D, density=0.15, seed=seed)
     logs = log_scores(forest, X, logistic=logistic)
     for root in forest.roots:
         options = {"beam": beam, "logistic": logistic, "path_weight": path_weight}
-        found = search(forest, X, root=root, **options)
+        found = search(forest, X, root=root, by_rows=by_rows, **options)
         for row, (labels, values) in enumerate(found):
             wanted = beam_search(forest, logs[row], root, beam, path_weight)
             assert len(set(labels)) == len(labels)
@@ -70,11 +82,13 @@ def every_way(forest, logs, node, path, path_weight):
 
 @pytest.mark.parametrize("logistic", [False, True])
 @pytest.mark.parametrize("path_weight", [1.0, 0.25])
-def test_a_beam_as_wide_as_the_tree_scores_every_label(logistic, path_weight):
+@pytest.mark.parametrize("by_rows", [False, True])
+def test_a_beam_as_wide_as_the_tree_scores_every_label(logistic, path_weight, by_rows):
     forest = random_forest(D, L, gaps=True)
     X = random_csr(20, D, density=0.15)
     logs = log_scores(forest, X, logistic=logistic)
-    found = search(forest, X, beam=L, logistic=logistic, path_weight=path_weight)
+    options = {"logistic": logistic, "path_weight": path_weight, "by_rows": by_rows}
+    found = search(forest, X, beam=L, **options)
     for row, (labels, values) in enumerate(found):
         wanted = every_way(forest, logs[row], 0, 0.0, path_weight)
         assert sorted(labels) == sorted(wanted) == list(range(L))
@@ -91,17 +105,19 @@ def test_a_row_scores_the_same_to_the_bit_alone_and_among_others(logistic, beam)
     blocks = np.diff(forest.block_indptr)
     assert X.nnz * _LOOKUP > blocks.max()  # at the root, all rows together spread it out
     assert np.diff(X.indptr).max() * _LOOKUP < blocks.min()  # and one row looks things up
+    by_rows = search(forest, X, beam=beam, logistic=logistic, path_weight=0.25, by_rows=True)
     for row, (labels, values) in enumerate(together):
         ((alone, its_values),) = search(
             forest, X[[row]], beam=beam, logistic=logistic, path_weight=0.25
         )
-        assert alone == labels
-        assert its_values.tobytes() == values.tobytes()
+        assert alone == labels == by_rows[row][0]
+        assert its_values.tobytes() == values.tobytes() == by_rows[row][1].tobytes()
 
 
-def test_rows_without_features_go_by_the_intercepts():
+@pytest.mark.parametrize("by_rows", [False, True])
+def test_rows_without_features_go_by_the_intercepts(by_rows):
     forest = random_forest(D, L)
-    found = search(forest, sp.csr_array((2, D), dtype=np.float32), beam=3)
+    found = search(forest, sp.csr_array((2, D), dtype=np.float32), beam=3, by_rows=by_rows)
     wanted = beam_search(forest, hinge_log_scores(forest.intercepts), 0, 3, 1.0)
     for labels, values in found:
         assert set(labels) == set(wanted)
@@ -166,39 +182,3 @@ def test_scores_above_a_threshold_are_all_there(found, threshold):
         expected = {label: score for label, score in wanted.items() if score > threshold}
         assert there == pytest.approx(expected, rel=1e-5)
         assert len(there) == pointers[row + 1] - pointers[row]
-
-
-@settings(max_examples=60)
-@given(
-    n_features=st.sampled_from([1, 7, 300, 2**20]),
-    sizes=st.lists(st.integers(0, 40), max_size=4),
-    skewed=st.booleans(),
-    seed=st.integers(0, 100),
-)
-def test_a_directory_leads_to_every_feature_of_a_block(n_features, sizes, skewed, seed):
-    rng = np.random.default_rng(seed)
-    among = min(n_features, 50) if skewed else n_features
-    blocks = [np.sort(rng.choice(among, min(n, among), replace=False)) for n in sizes]
-    indptr = np.append(0, np.cumsum([one.size for one in blocks])).astype(np.int64)
-    features = np.concatenate([*blocks, []]).astype(np.uint32)
-    directory = Directory(*feature_directory(indptr, features, n_features))
-    for block, mine in enumerate(blocks):
-        starts = directory.starts[directory.indptr[block] : directory.indptr[block + 1]]
-        leading = np.arange(n_features) >> directory.shifts[block]
-        assert starts.size == leading[-1] + 2
-        assert starts.size <= max(mine.size // 2, 1) + 2
-        for bits in {0, *(mine >> directory.shifts[block]).tolist(), int(leading[-1])}:
-            found = mine[starts[bits] : starts[bits + 1]]
-            assert found.tolist() == mine[mine >> directory.shifts[block] == bits].tolist()
-
-
-def test_the_directory_is_that_of_the_present_trees():
-    X, Y = separable(120, 20)
-    model = LabelTreeClassifier(random_state=0, max_leaf_labels=4).fit(X, Y)
-    model.predict_topk(X[:1], 3)
-    other = LabelTreeClassifier(random_state=0, max_leaf_labels=4).fit(X[::-1], Y)
-    wanted = other.predict_topk(X[:1], 3)
-    model.fit(X[::-1], Y)
-    found = model.predict_topk(X[:1], 3)
-    np.testing.assert_array_equal(found.labels, wanted.labels)
-    np.testing.assert_array_equal(found.scores, wanted.scores)

@@ -2,39 +2,34 @@
 
 A node's decisions lie in blocks of sixteen. Where many rows meet at a node, its blocks are
 spread out once for all of them; where few do, each row looks its features up by a directory of
-the block's. Both ways add the same numbers in the same order.
+the block's. Rows that come alone or in small numbers are scored by the postings of their features.
+All ways add the same numbers in the same order.
 """
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from labelwood.core._kernels import insert_label
 from labelwood.core._order_kernels import resized, stable_order
+from labelwood.core._row_kernels import unit_rows
 from labelwood.core.kernel import kernel
 from labelwood.core.lanes import WIDTH, larger, load, splat, store
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import FloatArray, IndexArray, PointerArray
+from labelwood.trees.labeltree._lookup_kernels import Found, allocate_found, lookup_dot
+from labelwood.trees.labeltree._posting_kernels import score_blocks
 
 if TYPE_CHECKING:
-    from labelwood.trees.labeltree.arrays import Directory, LabelForest
+    from labelwood.trees.labeltree.arrays import LabelForest, Search
+    from labelwood.trees.labeltree.row_index import Directory, Postings
 
 _LANES = np.uint64(WIDTH)
 _START = np.uint64(0)
 _ONE = np.uint64(1)
 _TIE = np.float32(0.01)
 _LOOKUP = 5  # looking a feature up costs as much as spreading out this many
-_SHARE = 2  # features to a place of the directory, which is then as large as half of them
-_WINDOW = 8  # features that a lookup reads without a branch
-
-
-class Found(NamedTuple):
-    """Scratch memory of lookups: places of features, their values, and weights read ahead."""
-
-    places: PointerArray
-    values: FloatArray
-    weights: FloatArray
 
 
 @kernel
@@ -58,93 +53,6 @@ def _spread_dot(X: CSRArrays, i: int, number: IndexArray, spread: FloatArray) ->
         k = np.uint64(number[X.indices[p]])
         if k > _START:
             total += splat(X.data[p]) * load(spread, (k - _ONE) * _LANES)
-    return total
-
-
-@kernel
-def feature_directory(
-    block_indptr: PointerArray, features: IndexArray, n_features: int
-) -> tuple[PointerArray, NDArray[np.uint8], IndexArray]:
-    """Where in each block the features begin whose leading bits are 0, 1, 2, and so on.
-
-    So many bits lead that there are about _SHARE features to each of their values.
-    """
-    n_blocks, last = block_indptr.size - 1, max(n_features - 1, 0)
-    indptr, shifts = np.zeros(n_blocks + 1, dtype=np.int64), np.zeros(n_blocks, dtype=np.uint8)
-    for block in range(n_blocks):
-        size, shift = block_indptr[block + 1] - block_indptr[block], 0
-        while (last >> shift) * _SHARE > size:
-            shift += 1
-        shifts[block] = shift
-        indptr[block + 1] = indptr[block] + (last >> shift) + 2
-    starts = np.empty(indptr[n_blocks], dtype=np.uint32)
-    for block in range(n_blocks):
-        row, end = block_indptr[block], block_indptr[block + 1]
-        for k in range(indptr[block + 1] - indptr[block]):
-            while row < end and (np.int64(features[row]) >> np.int64(shifts[block])) < k:
-                row += 1
-            starts[indptr[block] + k] = row - block_indptr[block]
-    return indptr, shifts, starts
-
-
-@kernel
-def _find_features(
-    X: CSRArrays, i: int, forest: "LabelForest", directory: "Directory", block: int, found: "Found"
-) -> int:
-    """Put down where the features of row i are that the block has; returns how many.
-
-    Memory is what takes time here. No branch waits for what is read, so that the processor reads
-    for many features at once.
-    """
-    n_found = 0
-    first, shift = forest.block_indptr[block], np.uint32(directory.shifts[block])
-    begin, last = directory.indptr[block], forest.features.size - 1
-    for p in range(X.indptr[i], X.indptr[i + 1]):
-        feature = X.indices[p]
-        bits = begin + np.int64(feature >> shift)
-        low = first + np.int64(directory.starts[bits])
-        end = first + np.int64(directory.starts[bits + 1])
-        high = end
-        while high - low > _WINDOW:  # seldom, where features crowd
-            middle = (low + high) >> 1
-            if forest.features[middle] < feature:
-                low = middle + 1
-            else:
-                high = middle
-        place = low
-        for k in range(_WINDOW):
-            place += (low + k < end) & (forest.features[min(low + k, last)] < feature)
-        found.places[n_found], found.values[n_found] = place, X.data[p]
-        n_found += (place < end) & (forest.features[min(place, last)] == feature)
-    return n_found
-
-
-@kernel
-def _lookup_dot(
-    X: CSRArrays,
-    i: int,
-    forest: "LabelForest",
-    directory: "Directory",
-    block: int,
-    found: "Found",
-    one_row: FloatArray,
-) -> FloatArray:
-    """The same from the packed weights."""
-    total = splat(np.float32(0))
-    if forest.weights.size == 0:
-        return total
-    n_found = _find_features(X, i, forest, directory, block, found)
-    # All first weights are read before any is used, for the same reason.
-    for k in range(n_found):
-        q = min(forest.entry_indptr[found.places[k]], forest.weights.size - 1)
-        found.weights[k] = forest.weights[q] + forest.lanes[q]
-    for k in range(n_found):
-        row = found.places[k]
-        for lane in range(WIDTH):
-            one_row[lane] = 0
-        for q in range(forest.entry_indptr[row], forest.entry_indptr[row + 1]):
-            one_row[forest.lanes[q]] = forest.weights[q]
-        total += splat(found.values[k]) * load(one_row, _START)
     return total
 
 
@@ -174,19 +82,13 @@ def _score_node(
     pairs: NDArray[np.int64],
     beam: int,
     width: int,
-    logistic: bool,
-    path_weight: np.float32,
-    path: FloatArray,
     number: IndexArray,
     spread: FloatArray,
     found: Found,
     one_row: FloatArray,
     scores: FloatArray,
 ) -> None:
-    """Scores of the node's children for each (row, slot) that stands at the node."""
-    # On the way the scores of a path are summed as they are; at a leaf the whole path is weighted
-    # against the label's own decision.
-    weight = path_weight if forest.is_leaf[node] else np.float32(1)
+    """Products with the node's decisions for each (row, slot) that stands at the node."""
     nonzeros = 0
     for pair in pairs:
         nonzeros += X.indptr[pair // beam + 1] - X.indptr[pair // beam]
@@ -196,20 +98,99 @@ def _score_node(
         many = pairs.size > 1 and nonzeros * _LOOKUP > end - start
         if many:
             _spread(forest, block, number, spread)
-        offset = load(forest.intercepts, np.uint64(block) * _LANES)
         for pair in pairs:
-            place = pair * width + (block - first) * WIDTH
             if many:
                 total = _spread_dot(X, pair // beam, number, spread)
             else:
-                total = _lookup_dot(X, pair // beam, forest, directory, block, found, one_row)
-            store(scores, np.uint64(place), total + offset)
-            _log_loss(scores, place, logistic)
-            for lane in range(place, place + WIDTH):
-                scores[lane] += weight * path[pair]
+                total = lookup_dot(X, pair // beam, forest, directory, block, found, one_row)
+            store(scores, np.uint64(pair * width + (block - first) * WIDTH), total)
         if many:
             for row in range(start, end):
                 number[forest.features[row]] = 0
+
+
+@kernel
+def _score_by_nodes(
+    X: CSRArrays,
+    forest: "LabelForest",
+    directory: "Directory",
+    nodes: NDArray[np.int64],
+    beam: int,
+    width: int,
+    number: IndexArray,
+    spread: FloatArray,
+    found: Found,
+    one_row: FloatArray,
+    scores: FloatArray,
+) -> FloatArray:
+    """Products of all rows, node by node; returns `spread`, larger if it had to grow."""
+    order = stable_order(nodes)
+    start = 0
+    while start < order.size and nodes[order[start]] < 0:
+        start += 1
+    while start < order.size:
+        node, end = nodes[order[start]], start + 1
+        while end < order.size and nodes[order[end]] == node:
+            end += 1
+        for block in range(forest.node_blocks[node], forest.node_blocks[node + 1]):
+            size = forest.block_indptr[block + 1] - forest.block_indptr[block]
+            if end - start > 1 and spread.size < size * WIDTH:
+                spread = np.empty(size * WIDTH, dtype=np.float32)
+        _score_node(
+            X, forest, directory, node, order[start:end], beam, width, number, spread, found,
+            one_row, scores,
+        )  # fmt: skip
+        start = end
+    return spread
+
+
+@kernel
+def _score_by_rows(
+    X: CSRArrays,
+    forest: "LabelForest",
+    postings: "Postings",
+    nodes: NDArray[np.int64],
+    beam: int,
+    width: int,
+    blocks: NDArray[np.uint64],
+    places: NDArray[np.uint64],
+    scores: FloatArray,
+) -> None:
+    """The same row by row, from the postings of its features."""
+    for i in range(X.indptr.size - 1):
+        size = 0
+        for pair in range(i * beam, (i + 1) * beam):
+            if nodes[pair] < 0:
+                continue
+            first = forest.node_blocks[nodes[pair]]
+            for block in range(first, forest.node_blocks[nodes[pair] + 1]):
+                blocks[size] = block
+                places[size] = pair * width + (block - first) * WIDTH
+                size += 1
+        score_blocks(X, i, postings, blocks[:size], places[:size], scores)
+
+
+@kernel
+def _finish_scores(
+    forest: "LabelForest",
+    node: int,
+    place: int,
+    logistic: bool,
+    path_weight: np.float32,
+    path: np.float32,
+    scores: FloatArray,
+) -> None:
+    """Make log scores of the products with a node's decisions, and add those of the way there."""
+    # On the way the scores of a path are summed as they are; at a leaf the whole path is weighted
+    # against the label's own decision.
+    above = (path_weight if forest.is_leaf[node] else np.float32(1)) * path
+    for block in range(forest.node_blocks[node], forest.node_blocks[node + 1]):
+        offset = load(forest.intercepts, np.uint64(block) * _LANES)
+        store(scores, np.uint64(place), load(scores, np.uint64(place)) + offset)
+        _log_loss(scores, place, logistic)
+        for lane in range(place, place + WIDTH):
+            scores[lane] += above
+        place += WIDTH
 
 
 @kernel
@@ -274,70 +255,93 @@ def _next_nodes(
 
 
 @kernel
+def _any_standing(nodes: NDArray[np.int64]) -> bool:
+    for node in nodes:
+        if node >= 0:
+            return True
+    return False
+
+
+@kernel
 def search_tree(
     X: CSRArrays,
     n_features: int,
     forest: "LabelForest",
     directory: "Directory",
+    postings: "Postings",
     root: int,
     width: int,
-    beam: int,
-    logistic: bool,
-    path_weight: np.float32,
-) -> tuple[NDArray[np.int32], FloatArray, NDArray[np.int64]]:
-    """The labels that a beam of `beam` nodes reaches, for each row, with their log scores.
+    search: "Search",
+    labels: NDArray[np.int32],
+    values: FloatArray,
+    filled: NDArray[np.int64],
+) -> None:
+    """The labels that a beam of `search.beam` nodes reaches, for each row, with their log scores.
 
     `width` is the size of the widest node. A label's score is that of its own decision and
-    `path_weight` times the sum of those on the way. Returns labels and scores, `beam` · `width`
-    places a row, and how many of them are filled.
+    `search.path_weight` times the sum of those on the way. Labels and scores go to the first of the
+    beam · width places that a row has in `labels` and `values`; `filled` says how many, and must
+    hold zeros. Rows are scored by `postings` if there are any, else block by block with the help of
+    `directory`.
     """
-    n = X.indptr.size - 1
+    n, by_rows, beam = X.indptr.size - 1, postings.words.size > 0, search.beam
+    path_weight = np.float32(search.path_weight)
     nodes, path = np.full(n * beam, np.int64(-1)), np.zeros(n * beam, dtype=np.float32)
     for i in range(n):
         nodes[i * beam] = root
     scores = np.empty(n * beam * width, dtype=np.float32)
-    labels = np.empty((n, beam * width), dtype=np.int32)
-    values = np.empty((n, beam * width), dtype=np.float32)
-    filled = np.zeros(n, dtype=np.int64)
-    longest = 0
-    for i in range(n):
-        longest = max(longest, X.indptr[i + 1] - X.indptr[i])
-    found = Found(
-        np.empty(longest + 1, dtype=np.int64),
-        np.empty(longest + 1, dtype=np.float32),
-        np.empty(longest + 1, dtype=np.float32),
-    )
-    number = np.zeros(0 if n == 1 else n_features, dtype=np.uint32)
-    spread = np.empty(0, dtype=np.float32)
-    one_row = np.empty(WIDTH, dtype=np.float32)
+    most_blocks = beam * width // WIDTH
+    blocks, places = np.empty(most_blocks, dtype=np.uint64), np.empty(most_blocks, dtype=np.uint64)
+    found = allocate_found(X)
+    number = np.zeros(0 if n == 1 or by_rows else n_features, dtype=np.uint32)
+    spread, one_row = np.empty(0, dtype=np.float32), np.empty(WIDTH, dtype=np.float32)
     best, best_nodes = np.empty(beam, dtype=np.float32), np.empty(beam, dtype=np.int64)
-    while True:
-        order = stable_order(nodes)
-        start = 0
-        while start < order.size and nodes[order[start]] < 0:
-            start += 1
-        standing = order[start:]
-        if standing.size == 0:
-            return labels, values, filled
-        start = 0
-        while start < standing.size:
-            node, end = nodes[standing[start]], start + 1
-            while end < standing.size and nodes[standing[end]] == node:
-                end += 1
-            for block in range(forest.node_blocks[node], forest.node_blocks[node + 1]):
-                size = forest.block_indptr[block + 1] - forest.block_indptr[block]
-                if n > 1 and spread.size < size * WIDTH:
-                    spread = np.empty(size * WIDTH, dtype=np.float32)
-            _score_node(
-                X, forest, directory, node, standing[start:end], beam, width, logistic, path_weight,
-                path, number, spread, found, one_row, scores,
-            )  # fmt: skip
-            start = end
+    while _any_standing(nodes):
+        if by_rows:
+            _score_by_rows(X, forest, postings, nodes, beam, width, blocks, places, scores)
+        else:
+            spread = _score_by_nodes(
+                X, forest, directory, nodes, beam, width, number, spread, found, one_row, scores
+            )
+        for pair in range(nodes.size):
+            if nodes[pair] >= 0:
+                _finish_scores(
+                    forest, nodes[pair], pair * width, search.logistic, path_weight, path[pair],
+                    scores,
+                )  # fmt: skip
         for i in range(n):
             filled[i] = _collect(
                 forest, i, beam, width, scores, nodes, labels[i], values[i], filled[i]
             )
             _next_nodes(forest, i, beam, width, scores, nodes, path, best, best_nodes)
+
+
+@kernel
+def search_trees(
+    X: CSRArrays,
+    unit: bool,
+    n_features: int,
+    forest: "LabelForest",
+    directory: "Directory",
+    postings: "Postings",
+    width: int,
+    search: "Search",
+) -> tuple[NDArray[np.int32], FloatArray, NDArray[np.int64]]:
+    """Labels, log scores and how many there are, for each tree and row.
+
+    With `unit` rows are scaled to length one first.
+    """
+    rows = unit_rows(X) if unit else X
+    n_trees, n = forest.roots.size, X.indptr.size - 1
+    labels = np.empty((n_trees, n, search.beam * width), dtype=np.int32)
+    values = np.empty((n_trees, n, search.beam * width), dtype=np.float32)
+    filled = np.zeros((n_trees, n), dtype=np.int64)
+    for tree in range(n_trees):
+        search_tree(
+            rows, n_features, forest, directory, postings, forest.roots[tree], width, search,
+            labels[tree], values[tree], filled[tree],
+        )  # fmt: skip
+    return labels, values, filled
 
 
 @kernel
@@ -367,6 +371,24 @@ def _add_up(
 
 
 @kernel
+def topk_rows(
+    X: CSRArrays,
+    unit: bool,
+    n_features: int,
+    forest: "LabelForest",
+    directory: "Directory",
+    postings: "Postings",
+    width: int,
+    search: "Search",
+    n_labels: int,
+    k: int,
+) -> tuple[NDArray[np.int32], FloatArray]:
+    """The best `k` labels of each row: a search and its ranking by one call from Python."""
+    reached = search_trees(X, unit, n_features, forest, directory, postings, width, search)
+    return topk_of_trees(reached[0], reached[1], reached[2], n_labels, k)
+
+
+@kernel
 def topk_of_trees(
     labels: NDArray[np.int32],
     values: FloatArray,
@@ -376,7 +398,7 @@ def topk_of_trees(
 ) -> tuple[NDArray[np.int32], FloatArray]:
     """The best `k` labels of each row and their scores, best first, −1 and −∞ where none is left.
 
-    `labels`, `values` and `filled` are those of `search_tree`, tree by tree. Equal scores
+    `labels`, `values` and `filled` are those of `search_trees`. Equal scores
     go to the smaller label first.
     """
     n = labels.shape[1]

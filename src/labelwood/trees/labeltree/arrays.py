@@ -13,6 +13,7 @@ from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, AnyArray, FloatArray, IndexArray, PointerArray
 from labelwood.errors import DataError
 from labelwood.trees.labeltree import _beam_kernels as kernels
+from labelwood.trees.labeltree.row_index import Directory, Postings, RowIndex
 
 _MOST_ROWS = 2048
 _MOST_CELLS = 2**21  # scores held at once by a thread, in a tree
@@ -32,18 +33,6 @@ class Search(NamedTuple):
     def block_size(self, width: int) -> int:
         """Rows that a thread takes at a time."""
         return int(np.clip(_MOST_CELLS // (self.beam * width), 1, _MOST_ROWS))
-
-
-class Directory(NamedTuple):
-    """Where the features of a block are found by their leading bits.
-
-    Feature f of block b, if there, is among the places from `starts[indptr[b] + (f >> shifts[b])]`
-    to the next start, counted from the first of the block.
-    """
-
-    indptr: PointerArray
-    shifts: NDArray[np.uint8]
-    starts: IndexArray
 
 
 class LabelForest(NamedTuple):
@@ -72,10 +61,6 @@ class LabelForest(NamedTuple):
         """Lanes of the widest node."""
         return WIDTH * int(np.diff(self.node_blocks).max(initial=1))
 
-    def directory(self, n_features: int) -> Directory:
-        """The directory that a search takes; it is worth keeping for the next one."""
-        return Directory(*kernels.feature_directory(self.block_indptr, self.features, n_features))
-
     def topk(
         self,
         X: CSR,
@@ -83,17 +68,19 @@ class LabelForest(NamedTuple):
         k: int,
         search: Search,
         n_jobs: int | None,
-        directory: Directory | None = None,
+        index: RowIndex | None = None,
+        *,
+        unit: bool = False,
     ) -> TopK:
-        """The best `k` labels of each row."""
-        search = search.within(self.is_leaf.size)
-        places = directory or self.directory(X.shape[1])
+        """The best `k` labels of each row; with `unit`, of rows scaled to length one."""
+        index = index or RowIndex(self, X.shape[1])
+        rest = self._searched(X, search, index)
+        arrays = csr_arrays(X)
 
         def best(rows: slice) -> tuple[AnyArray, AnyArray]:
-            return kernels.topk_of_trees(*self._reached(X, rows, search, places), n_labels, k)
+            return kernels.topk_rows(some_rows(arrays, rows), unit, *rest, n_labels, k)
 
-        blocks = row_blocks(X, search.block_size(self.width))
-        parts = parallel(best, blocks, n_jobs=n_jobs)
+        parts = parallel(best, row_blocks(X, rest[-1].block_size(index.width)), n_jobs=n_jobs)
         if len(parts) == 1:
             return TopK(*parts[0])
         labels, scores = zip(*parts, strict=True)
@@ -106,44 +93,31 @@ class LabelForest(NamedTuple):
         threshold: float,
         search: Search,
         n_jobs: int | None,
-        directory: Directory | None = None,
+        index: RowIndex | None = None,
+        *,
+        unit: bool = False,
     ) -> CSR:
         """The scores above `threshold` of the labels that were reached."""
-        search = search.within(self.is_leaf.size)
-        places = directory or self.directory(X.shape[1])
+        index = index or RowIndex(self, X.shape[1])
+        rest = self._searched(X, search, index)
+        arrays = csr_arrays(X)
 
         def score(rows: slice) -> CSR:
-            reached = self._reached(X, rows, search, places)
+            reached = kernels.search_trees(some_rows(arrays, rows), unit, *rest)
             indptr, labels, values = kernels.above_of_trees(*reached, n_labels, threshold)
             return make_csr(indptr, labels, values, (indptr.size - 1, n_labels))
 
-        blocks = row_blocks(X, search.block_size(self.width))
+        blocks = row_blocks(X, rest[-1].block_size(index.width))
         scores = sp.vstack(parallel(score, blocks, n_jobs=n_jobs), format="csr")
         scores.sort_indices()
         return scores
 
-    def _reached(
-        self, X: CSR, rows: slice, search: Search, directory: Directory
-    ) -> tuple[AnyArray, AnyArray, AnyArray]:
-        """Labels, log scores and how many there are, for each tree and row."""
-        arrays = some_rows(csr_arrays(X), rows)
-        n, width = arrays.indptr.size - 1, self.width
-        shape = (self.roots.size, n, search.beam * width)
-        labels, values = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=np.float32)
-        filled = np.zeros(shape[:2], dtype=np.int64)
-        for tree, root in enumerate(self.roots):
-            labels[tree], values[tree], filled[tree] = kernels.search_tree(
-                arrays,
-                X.shape[1],
-                self,
-                directory,
-                root,
-                width,
-                search.beam,
-                search.logistic,
-                np.float32(search.path_weight),
-            )
-        return labels, values, filled
+    def _searched(
+        self, X: CSR, search: Search, index: RowIndex
+    ) -> tuple[int, Self, Directory, Postings, int, Search]:
+        """What kernels take for a search, after the rows."""
+        places = index.for_rows(X.shape[0])
+        return X.shape[1], self, *places, index.width, search.within(self.is_leaf.size)
 
     def above_leaves(self) -> NDArray[np.bool_]:
         """Which nodes have leaves as children."""

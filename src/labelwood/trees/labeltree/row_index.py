@@ -1,0 +1,111 @@
+"""How rows that come in small numbers find the weights of their features in label trees."""
+
+import threading
+from operator import is_
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelwood.core.types import FloatArray, IndexArray, PointerArray
+from labelwood.trees.labeltree._lookup_kernels import feature_directory
+from labelwood.trees.labeltree._posting_kernels import BLOCKS_OF_WORD, transpose_blocks
+
+if TYPE_CHECKING:
+    from labelwood.trees.labeltree.arrays import LabelForest
+
+_FEW_ROWS = 64  # rows for which postings are made, if they come twice
+_MOST_ROWS = (
+    512  # rows that postings serve once they are there; on EURLEX57K blocks do from 1,000 on
+)
+_MOST_BLOCKS = 4096  # of which sixteen weights each can be counted in the 16 bits of a head
+_SMALL = 2**20  # bytes of words that are no matter, whatever the weights take
+_lock = threading.Lock()  # of the module, as an index with a lock of its own could not be pickled
+
+
+class Directory(NamedTuple):
+    """Where the features of a block are found by their leading bits.
+
+    Feature f of block b, if there, is among the places from `starts[indptr[b] + (f >> shifts[b])]`
+    to the next start, counted from the first of the block.
+    """
+
+    indptr: PointerArray
+    shifts: NDArray[np.uint8]
+    starts: IndexArray
+
+
+class Postings(NamedTuple):
+    """For each feature the blocks in which it has weights, and the weights, packed.
+
+    Each feature has as many `words` as there are times 32 blocks. The lower half of a word has a
+    bit for each block that has the feature; the upper half is the number of the first of their
+    postings, which are numbered in the order of features and blocks. The lower half of a posting's
+    head has a bit for each lane with a weight; the upper half is the place of its first weight,
+    counted from `starts[f]`.
+    """
+
+    words: NDArray[np.uint64]
+    starts: PointerArray
+    heads: IndexArray
+    weights: FloatArray
+
+
+NO_DIRECTORY = Directory(
+    np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.uint8), np.empty(0, dtype=np.uint32)
+)
+NO_POSTINGS = Postings(
+    np.empty(0, dtype=np.uint64),
+    np.zeros(1, dtype=np.int64),
+    np.empty(0, dtype=np.uint32),
+    np.empty(0, dtype=np.float32),
+)
+
+
+class RowIndex:
+    """A directory of the blocks' features, and postings for rows in small numbers.
+
+    Postings hold the weights a second time, in another order: about 1.4 times the bytes of
+    `weights`, a fraction of a second to make. So they are made only when rows in small numbers
+    come for a second time, and a program that asks once, or for many rows, has none. Neither is
+    stored with a model.
+    """
+
+    def __init__(self, forest: "LabelForest", n_features: int) -> None:
+        self.width = forest.width
+        self._forest = forest
+        self._n_features = n_features
+        self._asked = False
+        self._directory: Directory | None = None
+        self._postings: Postings | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy needs; it makes the rest itself."""
+        made = {"_asked": False, "_directory": None, "_postings": None}
+        return vars(self) | made
+
+    def is_of(self, forest: "LabelForest") -> bool:
+        """Whether it was made for these very arrays."""
+        return all(map(is_, self._forest, forest))
+
+    def for_rows(self, n: int) -> tuple[Directory, Postings]:
+        """What a search with `n` rows takes: one of the two, and an empty one of the other."""
+        if self._postings is None and n <= _FEW_ROWS and self._fits():
+            with _lock:  # a second thread waits, and finds them made
+                if self._asked and self._postings is None:
+                    self._postings = Postings(*transpose_blocks(self._forest, self._n_features))
+                self._asked = True
+        if self._postings is not None and n <= _MOST_ROWS:
+            return NO_DIRECTORY, self._postings
+        if self._directory is None:
+            forest = self._forest
+            self._directory = Directory(
+                *feature_directory(forest.block_indptr, forest.features, self._n_features)
+            )
+        return self._directory, NO_POSTINGS
+
+    def _fits(self) -> bool:
+        """Whether postings can be made, and their words take no more than their weights."""
+        n_blocks = self._forest.block_indptr.size - 1
+        n_bytes = 8 * self._n_features * (n_blocks // BLOCKS_OF_WORD + 1)
+        return n_blocks <= _MOST_BLOCKS and n_bytes <= max(self._forest.weights.nbytes, _SMALL)
