@@ -20,7 +20,6 @@ from benchmarks.harness import SHARED_DATA
 from labelwood import (
     BestArmExperiment,
     BudgetedTreeClassifier,
-    Dataset,
     GaussianHMM,
     OneVsRestSVM,
     RerankedClassifier,
@@ -121,18 +120,6 @@ def _found(labels: Any, Y: Any) -> Any:
     """Whether each entry of Y is among the labels of its row."""
     rows = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
     return (labels[rows] == Y.indices[:, None]).any(axis=1)
-
-
-def budgeted_tree(axes: Any) -> None:
-    """A tree that tells docstrings of two libraries apart, three words a decision."""
-    data: Dataset = pydocs(["numpy", "scipy"])
-    package = np.array([str(one).split(".")[0] for one in data.ids])
-    words = TextVectorizer()
-    X = words.fit_transform(data.texts)
-    model = BudgetedTreeClassifier(budget=3, max_depth=3, scale=True, random_state=0, n_jobs=2)
-    with matplotlib.rc_context({"text.color": "#333333"}):  # the boxes of nodes are white
-        model.fit(X, package).plot(axes, feature_names=words.get_feature_names_out())
-    axes.set_title("A budgeted tree: is this docstring of NumPy or of SciPy?", color=GRAY)
 
 
 def reuters_tree(axes: Any) -> None:
@@ -301,7 +288,6 @@ FIGURES: dict[str, tuple[Callable[[Any], None], tuple[float, float]]] = {
     "label_frequencies": (label_frequencies, (6.5, 3.6)),
     "reliability": (reliability, (6.5, 4.2)),
     "psp_by_frequency": (psp_by_frequency, (7.5, 3.8)),
-    "budgeted_tree": (budgeted_tree, (8.5, 5)),
     "reuters_tree": (reuters_tree, (8.5, 5)),
     "p_value_path": (p_value_path, (6.5, 3.6)),
     "wealth_ledger": (wealth_ledger, (6.5, 3.6)),

@@ -12,7 +12,8 @@ COLUMNS = 110  # what a page shows beside the navigation without scrolling
 TAG = re.compile(r"(<[^>]*>)")
 # One letter with an index, as x_i, Σ_{i ≤ k} or ρ_mix; names of Python have longer first words.
 INDEX = re.compile(
-    r"(?<![A-Za-z_0-9])([A-Za-z]|[Α-Ωα-ωℓ]̃?)_(\{[^{}]*\}|(?:[A-Za-z]{1,2}|mix|min|max)(?![A-Za-z_])|\d+)"
+    r"(?<![^\W\d])([^\W\d_][\u0300-\u036f]*\*?)_"
+    r"(\{[^{}]*\}|(?:[A-Za-z]{1,2}|mix|min|max)(?![A-Za-z_])|\d+)"
 )
 POWER = re.compile(
     r"(?:(?<=[\w)\]|‖])|^)\^(\([^()]*\)|\{[^{}]*\}|[−-]?\d+(?:\.\d+)?|[−-]?[A-Za-zα-ω]\b)"
@@ -59,9 +60,11 @@ def wrap_sentences(block: str) -> str:
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Set indices and powers of formulas as such, outside of code."""
+    """Set indices and powers of formulas as such, and let long names break between their words."""
     parts, code = TAG.split(html), 0
     for place, part in enumerate(parts):
+        if code == 1 and parts[place - 1] == "<code>" and len(part) > 24:
+            parts[place] = re.sub(r"(?<=\w)(::|[._/])(?=\w)", r"\1<wbr>", part)
         if re.match(r"<(code|pre|script|style)\b", part):
             code += 1
         elif re.match(r"</(code|pre|script|style)>", part):
