@@ -5,7 +5,6 @@ Recommendation, Tagging, Ranking & Other Missing Label Applications" (PfastreXML
 decisions do badly on labels with a handful of samples, where a center is all there is to learn.
 """
 
-from collections.abc import Callable
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -252,21 +251,10 @@ class TailClassifier(LabelEstimator):
         parts = blocks(rows.size, _PAIRS) or [range(0)]
         return np.concatenate(parallel(score, parts, n_jobs=n_jobs))
 
-    @property
-    def largest_log_score(self) -> np.float32:
-        """The log P_l(x) of a sample at the center of the label: log 1/(1 + β)."""
-        return np.float32(-np.logaddexp(0, np.log(float(self.beta))))
-
-    def log_scorer(self, X: CSR) -> Callable[[NDArray[np.int32]], FloatArray]:
-        """A function that gives log P_l(x) of different labels, for the only row of `X`."""
+    def of_row(self, X: CSR) -> "RowScores":
+        """Scores of different labels, for the only row of `X`; nothing is checked."""
         matrix = self._scaled(X)
-        arrays, squares = csr_arrays(matrix), row_squares(matrix)
-
-        def log_p(labels: NDArray[np.int32]) -> FloatArray:
-            rows = np.zeros(labels.size, dtype=np.int64)
-            return self._log_pairs(arrays, squares, rows, labels)
-
-        return log_p
+        return RowScores(self, csr_arrays(matrix), row_squares(matrix))
 
     def _log_pairs(
         self, X: CSRArrays, squares: DoubleArray, rows: PointerArray, labels: NDArray[np.int32]
@@ -276,8 +264,11 @@ class TailClassifier(LabelEstimator):
         dense = np.zeros(self.n_features_in_, dtype=np.float32)
         products = kernels.pair_products(X, rows, labels, centers, dense)
         lengths = self.center_squares_[labels]
-        distances = np.maximum(squares[rows] - 2 * products + lengths, 0)
-        exponents = float(self.gamma) / 2 * distances + np.log(float(self.beta))
+        return self._log_p(squares[rows] - 2 * products + lengths, lengths)
+
+    def _log_p(self, distances: DoubleArray, lengths: DoubleArray) -> FloatArray:
+        """−log(1 + β exp(γ/2 d)), where d is a squared distance; −∞ where there is no center."""
+        exponents = float(self.gamma) / 2 * np.maximum(distances, 0) + np.log(float(self.beta))
         scores = -np.logaddexp(0, exponents)
         finite = np.maximum(scores, _LEAST).astype(np.float32)
         return np.where(np.isinf(lengths), np.float32(-np.inf), finite)
@@ -342,6 +333,24 @@ class TailClassifier(LabelEstimator):
             or not 1 <= self.n_predicted_ <= max(self.classes_.size, 1)
         ):
             raise DataError("the centers of the labels are inconsistent")
+
+
+class RowScores(NamedTuple):
+    """What a tail classifier says of one row."""
+
+    tail: TailClassifier
+    X: CSRArrays
+    squares: DoubleArray
+
+    def log_scores(self, labels: NDArray[np.int32]) -> FloatArray:
+        """The logarithm of P_l(x) of different labels."""
+        rows = np.zeros(labels.size, dtype=np.int64)
+        return self.tail._log_pairs(self.X, self.squares, rows, labels)
+
+    def highest(self, labels: NDArray[np.int32]) -> FloatArray:
+        """What these can be at most: ‖x − μ‖ is no less than the difference of the lengths."""
+        lengths = self.tail.center_squares_[labels]
+        return self.tail._log_p((np.sqrt(self.squares) - np.sqrt(lengths)) ** 2, lengths)
 
 
 class _Part(NamedTuple):

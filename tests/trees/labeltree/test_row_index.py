@@ -1,6 +1,5 @@
 import copy
 import pickle
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -123,7 +122,7 @@ def test_many_rows_never_make_postings():
     index = RowIndex(random_forest(D, L), D)
     for _ in range(3):
         assert not index.for_rows(row_index._FEW_ROWS + 1)[1].words.size
-    assert index._postings is None
+    assert index._postings.made is None
 
 
 @pytest.mark.parametrize("limit", ["_MOST_BLOCKS", "_SMALL"])
@@ -137,14 +136,6 @@ def test_trees_that_are_too_large_for_postings_go_without(monkeypatch, limit):
         directory, postings = index.for_rows(1)
         assert directory.starts.size
         assert not postings.words.size
-
-
-def test_threads_that_come_at_once_share_the_postings():
-    index = RowIndex(random_forest(D, L), D)
-    index.for_rows(1)
-    with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda _: index.for_rows(1)[1], range(32)))
-    assert all(one is found[0] for one in found)
 
 
 @pytest.fixture(scope="module")
@@ -171,7 +162,7 @@ def test_the_first_and_later_answers_to_a_row_are_the_same_to_the_bit(model, dat
             found = one.predict_topk(X[:1], 5)
             assert found.labels.tobytes() == together.labels[:1].tobytes()
             assert found.scores.tobytes() == together.scores[:1].tobytes()
-        assert one._kept_index._postings is not None
+        assert one._kept_index._postings.made is not None
 
 
 def test_scores_of_a_row_are_those_among_others(model, data):
@@ -188,7 +179,7 @@ def test_a_copy_does_not_take_postings_along(model, data):
     for _ in range(2):
         model.predict_topk(data[0][:1], 3)
     for one in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
-        assert one._kept_index._postings is None
+        assert one._kept_index._postings.made is None
         assert one._kept_index.is_of(one._forest())
 
 

@@ -3,6 +3,8 @@
 A decision is the dot product of sparse weights with a sparse row. Near the root nodes have many
 weights and many rows: there the weights of a node are scattered into a dense vector once, and each
 row gathers from it. Further down it is the row that is scattered, and the node's weights gather.
+Rows that come alone or in small numbers are scored at the nodes near the roots by the postings of
+their features.
 """
 
 from typing import TYPE_CHECKING
@@ -14,10 +16,12 @@ from labelwood.core._kernels import insert_label
 from labelwood.core._order_kernels import resized
 from labelwood.core.kernel import kernel
 from labelwood.core.sparse import CSRArrays
-from labelwood.core.types import FloatArray, IndexArray, PointerArray
+from labelwood.core.types import DoubleArray, FloatArray, IndexArray, PointerArray
+from labelwood.trees.fastxml._top_kernels import score_tops
 
 if TYPE_CHECKING:  # the arrays call these kernels
     from labelwood.trees.fastxml.arrays import Forest
+    from labelwood.trees.fastxml.top_nodes import TopNodes
 
 _ONE = np.uint64(1)
 _FEW = 3  # rows; below this, scattering the weights of a node never pays
@@ -25,7 +29,7 @@ _FEW = 3  # rows; below this, scattering the weights of a node never pays
 
 @kernel
 def topk_rows(
-    X: CSRArrays, forest: "Forest", n_features: int, n_labels: int, k: int
+    X: CSRArrays, forest: "Forest", tops: "TopNodes", n_features: int, n_labels: int, k: int
 ) -> tuple[NDArray[np.int32], FloatArray]:
     """The best `k` labels of each row and their scores, best first, −1 and −∞ where none is left.
 
@@ -34,13 +38,14 @@ def topk_rows(
     n = X.indptr.size - 1
     top_labels = np.full((n, k), np.int32(-1))
     top_scores = np.full((n, k), np.float32(-np.inf))
-    nodes = _descend_together(X, forest, n_features)
+    nodes = _descend_together(X, forest, tops.numbers.size > 0, n_features)
+    node_scores = np.empty(tops.n_tops, dtype=np.float64)
     dense = np.zeros(n_features, dtype=np.float32)
     scores = np.zeros(n_labels, dtype=np.float32)
     met = np.empty(n_labels + 1, dtype=np.uint32)
     n_trees = np.float32(forest.roots.size)
     for i in range(n):
-        n_met = _score_row(X, i, forest, nodes[:, i], dense, scores, met)
+        n_met = _score_row(X, i, forest, nodes[:, i], tops, node_scores, dense, scores, met)
         size = 0
         for m in range(n_met):
             label = np.int32(met[m])
@@ -53,11 +58,17 @@ def topk_rows(
 
 @kernel
 def above_rows(
-    X: CSRArrays, forest: "Forest", n_features: int, n_labels: int, threshold: float
+    X: CSRArrays,
+    forest: "Forest",
+    tops: "TopNodes",
+    n_features: int,
+    n_labels: int,
+    threshold: float,
 ) -> tuple[PointerArray, IndexArray, FloatArray]:
     """Scores above `threshold` of each row, in CSR arrays (labels in no order)."""
     n = X.indptr.size - 1
-    nodes = _descend_together(X, forest, n_features)
+    nodes = _descend_together(X, forest, tops.numbers.size > 0, n_features)
+    node_scores = np.empty(tops.n_tops, dtype=np.float64)
     dense = np.zeros(n_features, dtype=np.float32)
     scores = np.zeros(n_labels, dtype=np.float32)
     met = np.empty(n_labels + 1, dtype=np.uint32)
@@ -66,7 +77,7 @@ def above_rows(
     labels, values = np.empty(1024, dtype=np.uint32), np.empty(1024, dtype=np.float32)
     size = 0
     for i in range(n):
-        n_met = _score_row(X, i, forest, nodes[:, i], dense, scores, met)
+        n_met = _score_row(X, i, forest, nodes[:, i], tops, node_scores, dense, scores, met)
         if size + n_met > labels.size:
             capacity = labels.size + size + n_met
             labels, values = resized(labels, capacity), resized(values, capacity)
@@ -88,6 +99,8 @@ def _score_row(
     i: int,
     forest: "Forest",
     nodes: PointerArray,
+    tops: "TopNodes",
+    node_scores: DoubleArray,
     dense: FloatArray,
     scores: FloatArray,
     met: IndexArray,
@@ -99,14 +112,18 @@ def _score_row(
     first, end = np.uint64(X.indptr[i]), np.uint64(X.indptr[i + 1])
     for p in range(first, end):
         dense[X.indices[p]] = X.data[p]
+    by_tops = tops.numbers.size > 0 and score_tops(X, i, tops, node_scores)
     n_met = np.uint64(0)
     for tree in range(nodes.size):
         node = np.uint64(nodes[tree])
         while forest.right[node] >= 0:
             score = np.float64(forest.intercepts[node])
-            begin, stop = forest.weight_indptr[node], forest.weight_indptr[node + _ONE]
-            for p in range(np.uint64(begin), np.uint64(stop)):
-                score += np.float64(forest.weights[p]) * dense[forest.features[p]]
+            if by_tops and tops.numbers[node] >= 0:
+                score += node_scores[tops.numbers[node]]
+            else:
+                begin, stop = forest.weight_indptr[node], forest.weight_indptr[node + _ONE]
+                for p in range(np.uint64(begin), np.uint64(stop)):
+                    score += np.float64(forest.weights[p]) * dense[forest.features[p]]
             node = node + _ONE if score > 0 else np.uint64(forest.right[node])
         begin, stop = forest.leaf_indptr[node], forest.leaf_indptr[node + _ONE]
         for p in range(np.uint64(begin), np.uint64(stop)):
@@ -122,11 +139,13 @@ def _score_row(
 
 
 @kernel
-def _descend_together(X: CSRArrays, forest: "Forest", n_features: int) -> NDArray[np.int64]:
+def _descend_together(
+    X: CSRArrays, forest: "Forest", alone: bool, n_features: int
+) -> NDArray[np.int64]:
     """For each tree and row, the node below which the row is followed alone."""
     n = X.indptr.size - 1
     nodes = np.empty((forest.roots.size, n), dtype=np.int64)
-    if n < _FEW:
+    if alone or n < _FEW:
         for tree in range(forest.roots.size):
             for i in range(n):
                 nodes[tree, i] = forest.roots[tree]

@@ -11,6 +11,7 @@ from labelwood.core.sparse import csr_arrays, cuts, make_csr, row_blocks, some_r
 from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, AnyArray, FloatArray, IndexArray, PointerArray
 from labelwood.errors import DataError
+from labelwood.trees.fastxml.top_nodes import NO_TOP_NODES, TopNodes
 
 _BLOCK = 512  # rows of a task: enough that rows meet at nodes, few enough for two threads
 
@@ -58,27 +59,43 @@ class Forest(NamedTuple):
         """How many leaves each tree has."""
         return np.add.reduceat(self.right < 0, self.roots, dtype=np.int64)
 
-    def topk(self, X: CSR, n_labels: int, k: int, n_jobs: int | None) -> TopK:
+    def topk(
+        self,
+        X: CSR,
+        n_labels: int,
+        k: int,
+        n_jobs: int | None,
+        tops: TopNodes = NO_TOP_NODES,
+    ) -> TopK:
         """The best `k` labels of each row."""
         from labelwood.trees.fastxml import _prediction_kernels as kernels
 
         arrays, n_features = csr_arrays(X), X.shape[1]
 
         def best(rows: slice) -> tuple[AnyArray, AnyArray]:
-            return kernels.topk_rows(some_rows(arrays, rows), self, n_features, n_labels, k)
+            return kernels.topk_rows(some_rows(arrays, rows), self, tops, n_features, n_labels, k)
 
         found = parallel(best, row_blocks(X, _BLOCK), n_jobs=n_jobs)
         labels, scores = zip(*found, strict=True)
         return TopK(np.concatenate(labels), np.concatenate(scores))
 
-    def candidates(self, X: CSR, n_labels: int) -> tuple[IndexArray, FloatArray]:
+    def candidates(
+        self, X: CSR, n_labels: int, tops: TopNodes = NO_TOP_NODES
+    ) -> tuple[IndexArray, FloatArray]:
         """The labels that the trees propose for the only row of `X`, and their scores."""
         from labelwood.trees.fastxml import _prediction_kernels as kernels
 
-        _, labels, scores = kernels.above_rows(csr_arrays(X), self, X.shape[1], n_labels, 0.0)
+        _, labels, scores = kernels.above_rows(csr_arrays(X), self, tops, X.shape[1], n_labels, 0.0)
         return labels, scores
 
-    def above(self, X: CSR, n_labels: int, threshold: float, n_jobs: int | None) -> CSR:
+    def above(
+        self,
+        X: CSR,
+        n_labels: int,
+        threshold: float,
+        n_jobs: int | None,
+        tops: TopNodes = NO_TOP_NODES,
+    ) -> CSR:
         """The scores above `threshold`, as CSR."""
         from labelwood.trees.fastxml import _prediction_kernels as kernels
 
@@ -86,7 +103,7 @@ class Forest(NamedTuple):
 
         def score(rows: slice) -> CSR:
             indptr, labels, values = kernels.above_rows(
-                some_rows(arrays, rows), self, n_features, n_labels, threshold
+                some_rows(arrays, rows), self, tops, n_features, n_labels, threshold
             )
             return make_csr(indptr, labels, values, (indptr.size - 1, n_labels))
 

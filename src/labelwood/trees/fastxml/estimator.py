@@ -1,6 +1,6 @@
 """FastXML: a forest whose trees split samples by the ranking of labels that suits them."""
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, DoubleArray, FloatArray, IndexArray, PointerArray
 from labelwood.errors import DataError
 from labelwood.trees.fastxml.arrays import Forest
+from labelwood.trees.fastxml.top_nodes import NO_TOP_NODES, TopNodes, TopNodesOf
 
 # Factor of C, chosen on training folds so that C = 1 is a good start (docs/research/fastxml.md).
 _COST = 5.0
@@ -256,6 +257,7 @@ class FastXMLClassifier(LabelEstimator):
 
     def _set_trees(self, forest: Forest, depths: PointerArray, paths: DoubleArray) -> None:
         set_record(self, forest)
+        self._keep_top_nodes()
         self.n_leaves_ = forest.leaves()
         self.depth_ = depths
         self.path_length_ = paths
@@ -263,13 +265,27 @@ class FastXMLClassifier(LabelEstimator):
     def _forest(self) -> Forest:
         return record_of(self, Forest)
 
+    def _keep_top_nodes(self) -> None:
+        """Keep a place for what single rows read, which is made by and by and never stored."""
+        self._kept_top_nodes = TopNodesOf(self._forest(), self.n_features_in_)
+
+    def _top_nodes(self, forest: Forest, n: int) -> TopNodes:
+        kept = vars(self).get("_kept_top_nodes")
+        if kept is None or not kept.is_of(forest):  # an attribute was changed by hand
+            return NO_TOP_NODES
+        return cast(TopNodesOf, kept).for_rows(n)
+
     def _check_fitted(self) -> None:
         super()._check_fitted()
         self._forest().check(self.n_features_in_, self.classes_.size)
+        self._keep_top_nodes()
 
     def _score_topk(self, X: CSR, k: int) -> TopK:
-        return self._forest().topk(self._scaled(X), self.classes_.size, k, self.n_jobs)
+        forest = self._forest()
+        options = self.n_jobs, self._top_nodes(forest, X.shape[0])
+        return forest.topk(self._scaled(X), self.classes_.size, k, *options)
 
     def _score(self, X: CSR, above: float | None = None) -> CSR:
-        threshold = 0.0 if above is None else above
-        return self._forest().above(self._scaled(X), self.classes_.size, threshold, self.n_jobs)
+        forest, threshold = self._forest(), 0.0 if above is None else above
+        options = self.n_jobs, self._top_nodes(forest, X.shape[0])
+        return forest.above(self._scaled(X), self.classes_.size, threshold, *options)

@@ -1,12 +1,11 @@
 """How rows that come in small numbers find the weights of their features in label trees."""
 
-import threading
-from operator import is_
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from labelwood.core.second_use import SecondUse, same_arrays
 from labelwood.core.types import FloatArray, IndexArray, PointerArray
 from labelwood.trees.labeltree._lookup_kernels import feature_directory
 from labelwood.trees.labeltree._posting_kernels import BLOCKS_OF_WORD, transpose_blocks
@@ -20,7 +19,6 @@ _MOST_ROWS = (
 )
 _MOST_BLOCKS = 4096  # of which sixteen weights each can be counted in the 16 bits of a head
 _SMALL = 2**20  # bytes of words that are no matter, whatever the weights take
-_lock = threading.Lock()  # of the module, as an index with a lock of its own could not be pickled
 
 
 class Directory(NamedTuple):
@@ -75,28 +73,20 @@ class RowIndex:
         self.width = forest.width
         self._forest = forest
         self._n_features = n_features
-        self._asked = False
         self._directory: Directory | None = None
-        self._postings: Postings | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What a copy needs; it makes the rest itself."""
-        made = {"_asked": False, "_directory": None, "_postings": None}
-        return vars(self) | made
+        self._postings = SecondUse(_make_postings, forest, n_features)
 
     def is_of(self, forest: "LabelForest") -> bool:
         """Whether it was made for these very arrays."""
-        return all(map(is_, self._forest, forest))
+        return same_arrays(self._forest, forest)
 
     def for_rows(self, n: int) -> tuple[Directory, Postings]:
         """What a search with `n` rows takes: one of the two, and an empty one of the other."""
-        if self._postings is None and n <= _FEW_ROWS and self._fits():
-            with _lock:  # a second thread waits, and finds them made
-                if self._asked and self._postings is None:
-                    self._postings = Postings(*transpose_blocks(self._forest, self._n_features))
-                self._asked = True
-        if self._postings is not None and n <= _MOST_ROWS:
-            return NO_DIRECTORY, self._postings
+        postings = self._postings.made
+        if postings is None and n <= _FEW_ROWS and self._fits():
+            postings = self._postings.get()
+        if postings is not None and n <= _MOST_ROWS:
+            return NO_DIRECTORY, postings
         if self._directory is None:
             forest = self._forest
             self._directory = Directory(
@@ -109,3 +99,7 @@ class RowIndex:
         n_blocks = self._forest.block_indptr.size - 1
         n_bytes = 8 * self._n_features * (n_blocks // BLOCKS_OF_WORD + 1)
         return n_blocks <= _MOST_BLOCKS and n_bytes <= max(self._forest.weights.nbytes, _SMALL)
+
+
+def _make_postings(forest: "LabelForest", n_features: int) -> Postings:
+    return Postings(*transpose_blocks(forest, n_features))

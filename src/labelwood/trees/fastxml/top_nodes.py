@@ -1,0 +1,66 @@
+"""What a row alone reads instead of the weights of the nodes near the roots of a forest."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelwood.core.second_use import SecondUse, same_arrays
+from labelwood.core.types import FloatArray, IndexArray, PointerArray
+
+if TYPE_CHECKING:
+    from labelwood.trees.fastxml.arrays import Forest
+
+FEW_ROWS = 16  # that are followed alone; more share the scattered weights of a node
+
+
+class TopNodes(NamedTuple):
+    """The weights of nodes that many rows meet, in the order of the features.
+
+    Node v is number `numbers[v]` of `n_tops`, or none of them if that is −1. The entries
+    `indptr[f]:indptr[f + 1]` of `tops` and `weights` are the numbers of the nodes that read feature
+    f, and their weights. A row without them is expected to read `reads` weights of these nodes.
+    """
+
+    numbers: NDArray[np.int32]
+    indptr: PointerArray
+    tops: IndexArray
+    weights: FloatArray
+    n_tops: int
+    reads: float
+
+
+NO_TOP_NODES = TopNodes(
+    np.empty(0, dtype=np.int32),
+    np.zeros(1, dtype=np.int64),
+    np.empty(0, dtype=np.uint32),
+    np.empty(0, dtype=np.float32),
+    0,
+    0.0,
+)
+
+
+class TopNodesOf:
+    """The top nodes of a forest, made when few rows come for a second time.
+
+    They hold a part of the weights once more, on EURLEX57K a tenth of the model.
+    """
+
+    def __init__(self, forest: "Forest", n_features: int) -> None:
+        self._forest = forest
+        self._tops = SecondUse(_make_top_nodes, forest, n_features)
+
+    def is_of(self, forest: "Forest") -> bool:
+        """Whether it was made for these very arrays."""
+        return same_arrays(self._forest, forest)
+
+    def for_rows(self, n: int) -> TopNodes:
+        """What a prediction of `n` rows takes; empty arrays where they do not pay."""
+        tops = self._tops.get() if n <= FEW_ROWS else None
+        return NO_TOP_NODES if tops is None else tops
+
+
+def _make_top_nodes(forest: "Forest", n_features: int) -> TopNodes:
+    from labelwood.trees.fastxml._top_kernels import transpose_tops
+
+    return TopNodes(*transpose_tops(forest, n_features))
