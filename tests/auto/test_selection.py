@@ -8,9 +8,10 @@ import scipy.sparse as sp
 
 from builders import separable
 from labelwood import FastXMLClassifier, LabelTreeClassifier, OneVsRestSVM, metrics, synthetic
-from labelwood.auto import Candidate, Choice, Cost, choose_learner, expected_costs, trials
+from labelwood.auto import Candidate, Choice, Cost, choose_learner, expected_costs, forests, trials
 from labelwood.auto.choice import _PRICES, choose, price
 from labelwood.auto.pilots import Pilot, Size, expected_cost, grown, scaled_cost
+from labelwood.auto.quality import quality_on
 from labelwood.errors import DataError, LabelwoodWarning, ParameterError
 from labelwood.linear.tuning import held_out_parts
 
@@ -89,7 +90,7 @@ def test_the_objective_is_what_the_score_is(train, objective, measure):
     (part,) = held_out_parts(train.X, train.Y, 0)[:1]
     with pytest.warns(LabelwoodWarning):
         model = OneVsRestSVM(random_state=0).fit(part.X, part.Y)
-    found = trials._quality(model, part, objective)
+    found = quality_on(part, model, objective)
     if measure is None:
         expected = metrics.f1_score(part.Y_held_out, model.predict(part.X_held_out), "micro")
     else:
@@ -116,9 +117,9 @@ def test_a_forest_takes_rows_as_they_suit_it():
     assert choice.candidate.params == {"normalize": False}
 
 
-@pytest.mark.parametrize(("margin", "is_tried"), [(-100.0, False), (100.0, True)])
-def test_a_forest_that_is_far_behind_is_not_tried_whole(monkeypatch, margin, is_tried):
-    monkeypatch.setattr(trials, "_HOPELESS_FOREST", margin)
+@pytest.mark.parametrize(("doubt", "is_tried"), [(-100.0, False), (100.0, True)])
+def test_a_forest_that_is_far_behind_is_not_tried_whole(monkeypatch, doubt, is_tried):
+    monkeypatch.setattr(forests, "_DOUBT", doubt)
     forest = choose_learner(*intervals(200), n_jobs=1).candidates[-1]
     assert forest.learner == "FastXMLClassifier"
     assert (forest.score is not None) == is_tried
@@ -131,13 +132,14 @@ def test_a_run_off_compares_the_forest_with_the_best_other_on_all_samples(monkey
     monkeypatch.setattr(trials, "_NEARLY_ALL", 1.0)  # as if folds were small parts
     monkeypatch.setattr(trials, "_CLOSE", 100.0)
     monkeypatch.setitem(_PRICES, "forest", 60.0)  # so that it is behind
+    monkeypatch.setattr(forests, "_DOUBT", 100.0)
     choice = choose_learner(X, Y, n_jobs=1)
     *others, forest = choice.candidates
     (part, *_) = held_out_parts(sp.csr_array(X), Y, 0, whole=True)
     best = max(others, key=lambda one: one.score - price(one))
     for one, kind in ((best, OneVsRestSVM), (forest, FastXMLClassifier)):
         model = kind(random_state=0, **one.params).fit(part.X, part.Y)
-        score = trials._quality(model, part, "P@k").score
+        score = quality_on(part, model, "P@k").score
         assert one.score + one.growth == pytest.approx(score)
     assert {one.growth for one in others} == {best.growth}
     assert choice.taken == "one-vs-rest"
@@ -151,18 +153,40 @@ def test_a_forest_that_is_ahead_with_fewer_samples_needs_no_run_off(monkeypatch)
     assert all(one.growth == 0 for one in choice.candidates)
 
 
-def test_few_trees_that_are_ahead_are_enough_of_a_trial(monkeypatch):
-    grown = []
-    fit = FastXMLClassifier.fit
+@pytest.mark.parametrize(("price", "n_trees"), [(0.3, 10), (60.0, 50)])
+def test_more_than_a_few_trees_are_grown_only_where_these_are_not_ahead(
+    monkeypatch, price, n_trees
+):
+    monkeypatch.setitem(_PRICES, "forest", price)
+    monkeypatch.setattr(forests, "_DOUBT", 100.0)
+    sizes = []
+    grow = forests._Forests.grow
 
-    def recorded(self, X, y):
-        grown.append(self.n_trees)
-        return fit(self, X, y)
+    def recorded(self, n):
+        sizes.append(n)
+        return grow(self, n)
 
-    monkeypatch.setattr(FastXMLClassifier, "fit", recorded)
-    choice = choose_learner(*intervals(200), n_jobs=1)
-    assert choice.taken == "FastXML forest"
-    assert max(grown) == 10
+    monkeypatch.setattr(forests._Forests, "grow", recorded)
+    forest = choose_learner(*intervals(200), n_jobs=1).candidates[-1]
+    assert max(sizes) == n_trees
+    X, Y = intervals(200)
+    parts = held_out_parts(sp.csr_array(X), Y, 0, n_wanted=trials._HELD_OUT)
+    whole = FastXMLClassifier(n_trees=n_trees, random_state=0, **forest.params)
+    found = [quality_on(part, whole.fit(part.X, part.Y), "P@k").score for part in parts]
+    assert forest.score == pytest.approx(np.mean(found))
+
+
+def test_the_score_of_all_trees_is_extrapolated_from_two_sizes():
+    X, Y = intervals(200)
+    trial = forests._Forests(
+        FastXMLClassifier(random_state=0), held_out_parts(sp.csr_array(X), Y, 0)[:1], "P@k"
+    )
+    # What is lacking falls like one over the trees: 0.9 - 1/n.
+    trial.qualities = {n: trial.qualities[5]._replace(score=0.9 - 1 / n) for n in (5, 10)}
+    assert trial.expected_score(50) == pytest.approx(0.9 - 1 / 50)
+    assert trial.expected_score(10) == pytest.approx(0.8)
+    trial.qualities[10] = trial.qualities[5]._replace(score=0.1)  # worse by luck
+    assert trial.expected_score(50) == 0.1
 
 
 def test_rows_of_unit_length_are_not_tried_twice():
@@ -171,9 +195,9 @@ def test_rows_of_unit_length_are_not_tried_twice():
     (part, *_) = held_out_parts(sp.csr_array(X), Y, 0)
     (scaled, *_) = held_out_parts(sp.csr_array(unit), Y, 0)
     forest = FastXMLClassifier()
-    assert trials._suited_by_unit_rows(forest, (part,))
-    assert not trials._suited_by_unit_rows(forest, (scaled,))
-    assert trials._suited_by_unit_rows(FastXMLClassifier(normalize=True), (scaled,))
+    assert forests.gains_by_unit_rows(forest, (part,))
+    assert not forests.gains_by_unit_rows(forest, (scaled,))
+    assert forests.gains_by_unit_rows(FastXMLClassifier(normalize=True), (scaled,))
 
 
 def test_growth_counts_in_the_choice():

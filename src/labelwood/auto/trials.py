@@ -1,12 +1,13 @@
 """Candidates fitted on a part of the training samples, and how they rank the ones held out."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from labelwood.auto.choice import Candidate, Cost, price, worth
+from labelwood.auto.choice import Candidate, Cost, worth
+from labelwood.auto.forests import try_forest
 from labelwood.auto.pilots import (
     Pilot,
     Size,
@@ -17,6 +18,7 @@ from labelwood.auto.pilots import (
     to_try,
     with_default_C,
 )
+from labelwood.auto.quality import quality_on
 from labelwood.core.types import CSR
 from labelwood.errors import ParameterError
 from labelwood.linear.onevsrest import OneVsRestSVM
@@ -28,17 +30,12 @@ from labelwood.linear.tuning import (
     fit_quietly,
     held_out_parts,
     mean_quality,
-    quality_of_hits,
     search_C,
 )
-from labelwood.metrics.label_sets import matched_sets
-from labelwood.metrics.propensity import propensity
-from labelwood.metrics.topk import ranked_hits
 from labelwood.trees.fastxml import FastXMLClassifier
 from labelwood.trees.labeltree import LabelTreeClassifier
 
 _KS = (1, 3, 5)
-_FOREST = "FastXML forest"
 # Held-out samples for the choice: with the 325 of one fold of cellcycle_FUN a learner was taken
 # that is two points behind in five folds.
 _HELD_OUT = 1500
@@ -51,14 +48,9 @@ _MANY_TREES = 3
 _HOPELESS = 2.0
 _HOPELESS_AND_DEAR = 0.5
 _CHEAP = 20.0
-# So many trees of a forest are tried first, and all of it only where they are not this many points
-# behind: fifty trees gain 1.0, 3.1, 1.3 and 1.6 points on ten on held-out samples of the training
-# parts of CAL500, Corel5k, imclef07a and Delicious.
-_FEW_TREES = 10
-# With more features, which are words then, none is tried: on the training part of Reuters-21578 a
-# forest was two points behind.
+# With more features, which are words then, no forest is tried: on the training part of
+# Reuters-21578 one was two points behind.
 _FOREST_FEATURES = 5000
-_HOPELESS_FOREST = 4.0
 # A forest can gain more by more samples than linear classifiers do: from 46 % to 80 % of the
 # training part of Delicious, 2.0 points against 1.1. Where a trial had less than this share of
 # them, a forest that is behind by no more points than these is compared on all of them, if that is
@@ -68,8 +60,8 @@ _CLOSE = 2.0
 # One-vs-rest is not tried where it would take this many nominal seconds in one thread: its time
 # grows with samples × labels, and that of a trial with it.
 _MAX_NOMINAL = 7200.0
-# How often a model is held at the peak: one-vs-rest and forests concatenate their parts.
-_COPIES = {"one-vs-rest": 2.1, "tree": 1.1, "forest": 2.2}
+# How often a model is held at the peak: one-vs-rest concatenates its blocks.
+_COPIES = {"one-vs-rest": 2.1, "tree": 1.1}
 _WARM_UP = 64  # rows of a fit that loads the kernels, so that no pilot is timed while it does
 
 
@@ -125,7 +117,7 @@ class _Trials:
     def _ranked(self, models: Sequence[Any], search: dict[str, Any]) -> Quality:
         pairs = zip(models, self.parts, strict=True)
         return mean_quality(
-            [_quality(model.set_params(**search), part, self.objective) for model, part in pairs]
+            [quality_on(part, model.set_params(**search), self.objective) for model, part in pairs]
         )
 
 
@@ -152,7 +144,7 @@ def try_candidates(
     if forest is None or size.d > _FOREST_FEATURES:
         return found + _try_trees(tree, parts, objective, size, found)
     # The forest comes first, since trees are tried no further where it is far ahead.
-    grown = _try_forest(forest, parts, objective, size, found)
+    grown = try_forest(forest, parts, objective, size, found)
     found += [*_try_trees(tree, parts, objective, size, [*found, grown]), grown]
     if parts[0].X.shape[0] > _NEARLY_ALL * size.n or size.nominal > _CHEAP:
         return found
@@ -244,54 +236,6 @@ def _doublings(others: Sequence[Candidate]) -> int:
     return round(float(np.log2(tuned[0] / default)))
 
 
-def _try_forest(
-    estimator: Any,
-    parts: tuple[Part, ...],
-    objective: str,
-    size: Size,
-    others: Sequence[Candidate],
-) -> Candidate:
-    """A forest over the features, which is best on few dense measurements and seldom on words.
-
-    Its rows are as they come or of unit length, whichever suits a few trees better. All trees are
-    tried only where the few leave the question open: where they are ahead already, or far behind,
-    more of them would not change the choice.
-    """
-    C, kind = estimator.C, type(estimator).__name__
-    n_few = min(_FEW_TREES, estimator.n_trees)
-    timed_fit(clone(estimator).set_params(n_trees=1, calibrate=False), head(parts[0], _WARM_UP))
-    found: dict[bool, tuple[Any, _Trials]] = {}
-    for unit in dict.fromkeys((estimator.normalize, _suited_by_unit_rows(estimator, parts))):
-        few = clone(estimator).set_params(n_trees=n_few, normalize=unit)
-        found[unit] = few, _Trials(few, parts, objective)
-    # The first among equals: as it came.
-    unit = max(found, key=lambda one: found[one][1].quality(C).score)
-    few, trials = found[unit]
-    quality = trials.quality(C)
-    cost = expected_cost(
-        few, C, parts[0], trials.pilots[C], size, size.forest_scratch, _COPIES["forest"]
-    )
-    times = estimator.n_trees / n_few
-    needed = size.forest_scratch + times * (cost.bytes - size.forest_scratch)
-    cost = Cost(times * cost.seconds, int(needed))
-    forest = Candidate(_FOREST, kind, {"normalize": unit}, cost)
-    best = max((one.score or 0.0 for one in others), default=0.0)
-    if quality.score < best - _HOPELESS_FOREST / 100:
-        return forest
-    if quality.score < best + price(forest):
-        every = clone(estimator).set_params(normalize=unit)
-        quality = _Trials(every, parts, objective).quality(C)
-    return forest._replace(precisions=quality.precisions, score=quality.score)
-
-
-def _suited_by_unit_rows(estimator: Any, parts: tuple[Part, ...]) -> bool:
-    """Whether rows of unit length are worth a trial: not where they have that length already."""
-    X = parts[0].X
-    squares = np.add.reduceat(np.append(X.data, 0.0) ** 2, X.indptr[:-1])
-    squares[np.diff(X.indptr) == 0] = 1  # reduceat gives an empty row the entry that follows
-    return bool(estimator.normalize or not np.allclose(squares, 1, atol=1e-3))
-
-
 def _run_off(
     found: list[Candidate], estimators: dict[str, Any], part: Part, objective: str
 ) -> list[Candidate]:
@@ -308,7 +252,7 @@ def _run_off(
         fitted = {name: value for name, value in one.params.items() if name not in search}
         model = clone(estimators[one.learner]).set_params(**fitted, calibrate=False)
         fit_quietly(model, part).set_params(**search)
-        growth.append(_quality(model, part, objective).score - (one.score or 0.0))
+        growth.append(quality_on(part, model, objective).score - (one.score or 0.0))
     others = [one._replace(growth=growth[0]) for one in found[:-1]]
     return [*others, forest._replace(growth=growth[1])]
 
@@ -348,19 +292,3 @@ def _without_trial(rest: Any, tree: Any, size: Size) -> list[Candidate]:
             ("label tree", tree, size.tree_scratch),
         )
     ]
-
-
-def _quality(model: Any, part: Part, objective: str) -> Quality:
-    """P@1, 3, 5 and the objective on the held-out samples of a part."""
-    X, Y = part.X_held_out, part.Y_held_out
-    top = model.predict_topk(X, max(_KS))
-    by_precision = quality_of_hits(top.hits(Y))
-    if objective == "P@k":
-        return by_precision
-    precisions = by_precision.precisions
-    if objective == "micro-F1":
-        return Quality(precisions, matched_sets(Y, model.predict(X)).f1_micro().value)
-    weights = propensity(part.Y) if objective == "PSP@k" else None
-    hits = ranked_hits(Y, top, top.k, weights)
-    measure: Callable[[int], Any] = hits.psp if objective == "PSP@k" else hits.ndcg
-    return Quality(precisions, float(np.mean([measure(min(k, top.k)).value for k in _KS])))
