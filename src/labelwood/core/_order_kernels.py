@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from labelwood.core.allocation import empty, zeros
 from labelwood.core.kernel import exact_kernel
 
 _ONE = np.uint64(1)
@@ -45,7 +46,7 @@ def nth_smallest(values: Any, n: int) -> Any:
 def stable_order(keys: Any) -> NDArray[np.int64]:
     """The places of the keys in ascending order, equal ones as they stand (merge sort)."""
     n = keys.size
-    order, spare = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    order, spare = empty(n, np.int64), empty(n, np.int64)
     for k in range(n):
         start = k - k % _RUN
         place = k
@@ -75,7 +76,7 @@ def stable_order(keys: Any) -> NDArray[np.int64]:
 @exact_kernel
 def resized(values: Any, size: int) -> Any:
     """The first numbers of `values` in a new array of `size` places; the rest is undefined."""
-    larger = np.empty(size, dtype=values.dtype)
+    larger = empty(size, values.dtype)
     for k in range(min(size, values.size)):
         larger[k] = values[k]
     return larger
@@ -114,7 +115,7 @@ def _distribute(keys: NDArray[np.uint64]) -> None:
     shift = np.uint64(0)
     while (high - low) >> shift >= np.uint64(2 * n):
         shift += _ONE
-    starts = np.zeros(2 * n + 1, dtype=np.uint32)
+    starts = zeros(2 * n + 1, np.uint32)
     for a in range(n):
         starts[((keys[a] - low) >> shift) + _ONE] += np.uint32(1)
     for b in range(2 * n):

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwood.core._kernels import shuffle
+from labelwood.core.allocation import empty, zeros
 from labelwood.core.kernel import kernel
 from labelwood.core.lanes import (
     WIDTH,
@@ -88,8 +89,9 @@ def solve_block(
     zero, one = splat(np.float32(0)), splat(np.float32(1))
     alive = load(live, _START)
     positive, negative = load(ridge_positive, _START), load(ridge_negative, _START)
-    highest, lowest = np.empty(WIDTH, dtype=np.float32), np.empty(WIDTH, dtype=np.float32)
-    limit = np.full(WIDTH, _HUGE)
+    highest, lowest = empty(WIDTH, np.float32), empty(WIDTH, np.float32)
+    limit = empty(WIDTH, np.float32)
+    limit[:] = _HUGE
     for start in range(rows.size):
         active[start] = start
     n_active = m
@@ -157,7 +159,7 @@ def rebuild_weights(
     again at the end; `is_touched` and `touched` have a place for each feature and for the constant
     one. Only features of `rows` are written: no other feature can have a weight.
     """
-    step = np.empty(WIDTH)
+    step = empty(WIDTH, np.float64)
     last = np.uint32(W.size // WIDTH - 1)
     touched[0] = last
     n_touched = 1
@@ -214,7 +216,7 @@ def scan_block(
     positive, negative = load(ridge_positive, _START), load(ridge_negative, _START)
     offset = splat(bias) * load(W, np.uint64(W.size) - _LANES)
     total = zero
-    part = np.zeros(WIDTH, dtype=np.float32)
+    part = zeros(WIDTH, np.float32)
     loss[:] = 0
     n_found = 0
     for i in range(X.indptr.size - 1):

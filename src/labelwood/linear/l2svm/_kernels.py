@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwood.core._kernels import shuffle
+from labelwood.core.allocation import empty
 from labelwood.core.kernel import exact_kernel, kernel
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import FloatArray, IndexArray
@@ -21,7 +22,7 @@ _HUGE = 1e30
 def row_norms(X: CSRArrays, bias: float) -> FloatArray:
     """Squared lengths of the rows, the constant feature included."""
     n = X.indptr.size - 1
-    norms = np.empty(n, dtype=np.float32)
+    norms = empty(n, np.float32)
     for i in range(n):
         total = np.float64(bias * bias)
         for p in range(X.indptr[i], X.indptr[i + 1]):

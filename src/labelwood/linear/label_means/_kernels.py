@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from labelwood.core._kernels import next_below
 from labelwood.core._order_kernels import nth_smallest, resized, stable_order
+from labelwood.core.allocation import empty, zeros
 from labelwood.core.kernel import kernel
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import DoubleArray, FloatArray, IndexArray, PointerArray
@@ -18,13 +19,13 @@ def mean_vectors(
 
     Row l of `members` lists the rows of X that have label l.
     """
-    total = np.zeros(n_features, dtype=np.float32)
-    touched = np.empty(n_features, dtype=np.uint32)
-    sizes = np.empty(n_features, dtype=np.float32)
-    owner = np.zeros(n_features, dtype=np.uint32)  # the last label that touched a feature
-    pointers = np.zeros(labels.size + 1, dtype=np.int64)
-    terms = np.empty(labels.size * n_terms, dtype=np.uint32)
-    values = np.empty(labels.size * n_terms, dtype=np.float32)
+    total = zeros(n_features, np.float32)
+    touched = empty(n_features, np.uint32)
+    sizes = empty(n_features, np.float32)
+    owner = zeros(n_features, np.uint32)  # the last label that touched a feature
+    pointers = zeros(labels.size + 1, np.int64)
+    terms = empty(labels.size * n_terms, np.uint32)
+    values = empty(labels.size * n_terms, np.float32)
     size = 0
     for l in range(labels.size):  # noqa: E741
         n_touched = 0
@@ -73,8 +74,8 @@ def _split(
     n = order.size
     first = np.int64(next_below(state, np.uint64(n)))
     second = (first + 1 + np.int64(next_below(state, np.uint64(n - 1)))) % n
-    on_left, on_right, preference = np.empty(n), np.empty(n), np.empty(n)
-    before = np.empty(n, dtype=np.int64)
+    on_left, on_right, preference = empty(n, np.float64), empty(n, np.float64), empty(n, np.float64)
+    before = empty(n, np.int64)
     for turn in range(n_rounds):
         for k in range(n):
             if turn == 0 and k != first and k != second:
@@ -113,8 +114,8 @@ def bisect_labels(
     order: NDArray[np.int64],
 ) -> None:
     """Reorder `order` so that each run `borders[i]:borders[i + 1]` is a group of like vectors."""
-    left, right = np.zeros(n_features), np.zeros(n_features)
-    stack = np.empty((borders.size + 1, 2), dtype=np.int64)
+    left, right = zeros(n_features, np.float64), zeros(n_features, np.float64)
+    stack = empty((borders.size + 1, 2), np.int64)
     stack[0, 0], stack[0, 1] = 0, borders.size - 1
     top = 1
     while top > 0:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from labelwood.core._kernels import insert_label
 from labelwood.core._order_kernels import resized
+from labelwood.core.allocation import empty, zeros
 from labelwood.core.kernel import kernel
 from labelwood.core.lanes import WIDTH, any_above, load, splat, store
 from labelwood.core.sparse import CSRArrays
@@ -22,7 +23,7 @@ _LEAST = np.finfo(np.float32).min
 @kernel
 def _lane_offsets(lane_labels: NDArray[np.int32], intercepts: FloatArray) -> FloatArray:
     """The intercept of each lane, zero in empty ones."""
-    offsets = np.zeros(lane_labels.size, dtype=np.float32)
+    offsets = zeros(lane_labels.size, np.float32)
     for lane in range(lane_labels.size):
         if lane_labels[lane] >= 0:
             offsets[lane] = intercepts[lane_labels[lane]]
@@ -77,7 +78,7 @@ def topk_rows(
     """
     n, k = top_labels.shape
     offsets = _lane_offsets(lane_labels, intercepts)
-    scores = np.empty_like(offsets)
+    scores = empty(offsets.size, np.float32)
     for i in range(n):
         _score_row(X, i, unit, indptr, blocks, weights, offsets, scores)
         size = 0
@@ -109,10 +110,10 @@ def above_rows(
     """Scores above `threshold` of each row, in CSR arrays (labels in no order)."""
     n = X.indptr.size - 1
     offsets = _lane_offsets(lane_labels, intercepts)
-    scores = np.empty_like(offsets)
-    pointers = np.zeros(n + 1, dtype=np.int64)
-    labels = np.empty(1024, dtype=np.int32)
-    values = np.empty(1024, dtype=np.float32)
+    scores = empty(offsets.size, np.float32)
+    pointers = zeros(n + 1, np.int64)
+    labels = empty(1024, np.int32)
+    values = empty(1024, np.float32)
     size = 0
     for i in range(n):
         _score_row(X, i, unit, indptr, blocks, weights, offsets, scores)

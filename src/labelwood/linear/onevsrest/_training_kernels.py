@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from labelwood.core._kernels import next_below
 from labelwood.core._order_kernels import resized
+from labelwood.core.allocation import empty, zeros
 from labelwood.core.kernel import kernel
 from labelwood.core.lanes import WIDTH, any_above, choose, load, splat
 from labelwood.core.sparse import CSRArrays
@@ -129,7 +130,7 @@ def find_by_postings(
         return -1
     least = splat(np.float32(_ROUNDING * distance / largest_sum))
     n_features = columns.indptr.size - 1
-    strong = np.empty(n_features, dtype=np.uint32)
+    strong = empty(n_features, np.uint32)
     n_strong, n_entries = 0, 0
     for feature in range(n_features):
         w = load(W, np.uint64(feature) * _LANES) * alive
@@ -140,7 +141,7 @@ def find_by_postings(
     if n_entries > _WORTHWHILE * X.indices.size:
         return -1
     n = X.indptr.size - 1
-    is_candidate = np.zeros(n, dtype=np.bool_)
+    is_candidate = zeros(n, np.bool_)
     for k in range(n_strong):
         for p in range(columns.indptr[strong[k]], columns.indptr[strong[k] + 1]):
             is_candidate[columns.indices[p]] = True
@@ -165,7 +166,7 @@ def full_gap(
     report: DoubleArray,
 ) -> None:
     """Primal objective over all rows and the duality gap; dual variables off the set are 0."""
-    squares, duals = np.zeros(WIDTH), np.zeros(WIDTH)
+    squares, duals = zeros(WIDTH, np.float64), zeros(WIDTH, np.float64)
     for start in range(0, W.size, WIDTH):
         for lane in range(WIDTH):
             squares[lane] += np.float64(W[start + lane]) * W[start + lane]
@@ -184,7 +185,7 @@ def full_gap(
 def prune_block(W: FloatArray, n_lanes: int, prune_below: float) -> tuple[IndexArray, FloatArray]:
     """The features (not the constant one) with a weight above `prune_below`, and their lanes."""
     n_features = W.size // WIDTH - 1
-    features = np.empty(n_features, dtype=np.uint32)
+    features = empty(n_features, np.uint32)
     size = 0
     for feature in range(n_features):
         for lane in range(n_lanes):
@@ -192,7 +193,7 @@ def prune_block(W: FloatArray, n_lanes: int, prune_below: float) -> tuple[IndexA
                 features[size] = feature
                 size += 1
                 break
-    weights = np.zeros(size * WIDTH, dtype=np.float32)
+    weights = zeros(size * WIDTH, np.float32)
     for k in range(size):
         for lane in range(n_lanes):
             value = W[np.int64(features[k]) * WIDTH + lane]

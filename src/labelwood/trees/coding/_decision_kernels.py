@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwood.core._order_kernels import stable_order
+from labelwood.core.allocation import empty, zeros
 from labelwood.core.kernel import kernel
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import DoubleArray, FloatArray, IndexArray, PointerArray
@@ -42,16 +43,16 @@ def solve_decision(
     `w` must hold zeros for all features and the constant one, and does so again at the end, so
     that the cost follows the non-zeros of the rows. Also returns iterations and convergence.
     """
-    alpha = np.zeros(rows.size, dtype=np.float32)
-    active = np.empty(rows.size, dtype=np.uint32)
+    alpha = zeros(rows.size, np.float32)
+    active = empty(rows.size, np.uint32)
     n_iter, solved = solve(
         X, norms, rows, signs, ridge, bias, tol, max_iter, state, active, alpha, w
     )
     n_entries = 0
     for k in range(rows.size):
         n_entries += X.indptr[rows[k] + 1] - X.indptr[rows[k]]
-    features = np.empty(min(n_entries, w.size), dtype=np.uint32)
-    weights = np.empty(features.size, dtype=np.float32)
+    features = empty(min(n_entries, w.size), np.uint32)
+    weights = empty(features.size, np.float32)
     size = 0
     for k in range(rows.size):
         for p in range(X.indptr[rows[k]], X.indptr[rows[k] + 1]):
@@ -160,9 +161,13 @@ def likely_leaves(
     likelier nodes displace it. Rows of the result are padded with −1.
     """
     n = X.indptr.size - 1
-    found, logs, margins = np.full((n, beam), -1), np.zeros((n, beam)), np.empty((n, beam))
-    nodes, positions = np.empty(n * beam, dtype=np.int64), np.empty(n * beam, dtype=np.int64)
-    lengths = np.empty(n)
+    found, logs, margins = (
+        np.full((n, beam), -1),
+        zeros((n, beam), np.float64),
+        empty((n, beam), np.float64),
+    )
+    nodes, positions = empty(n * beam, np.int64), empty(n * beam, np.int64)
+    lengths = empty(n, np.float64)
     active, n_active = np.arange(n), n
     for i in range(n):
         found[i, 0] = 0
@@ -200,7 +205,7 @@ def _decide(
     """Decisions of `nodes` at `positions` (row · beam + slot), node by node, into `margins`."""
     beam = margins.shape[1]
     order = stable_order(nodes)
-    rows, products = np.empty(nodes.size, dtype=np.uint32), np.empty(nodes.size)
+    rows, products = empty(nodes.size, np.uint32), empty(nodes.size, np.float64)
     for k in range(nodes.size):
         rows[k] = positions[order[k]] // beam
     start = 0

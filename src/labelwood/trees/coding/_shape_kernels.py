@@ -5,6 +5,7 @@ import heapq
 import numpy as np
 
 from labelwood.core._order_kernels import stable_order
+from labelwood.core.allocation import empty, zeros
 from labelwood.core.kernel import kernel
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import PointerArray
@@ -20,9 +21,9 @@ def huffman(counts: PointerArray) -> tuple[PointerArray, PointerArray, int]:
     """
     n = counts.size
     sets = stable_order(counts)
-    positive, negative = np.empty(n - 1, dtype=np.int64), np.empty(n - 1, dtype=np.int64)
-    total = np.empty(n - 1, dtype=np.int64)
-    pair = np.empty(2, dtype=np.int64)
+    positive, negative = empty(n - 1, np.int64), empty(n - 1, np.int64)
+    total = empty(n - 1, np.int64)
+    pair = empty(2, np.int64)
     next_set, next_node = 0, 0
     for made in range(n - 1):
         total[made] = 0
@@ -104,10 +105,10 @@ def annotate(
     costs no more than the labels that leave it. `members` are the sets of each label.
     """
     n, n_labels = counts.size, members.indptr.size - 1
-    positive, negative = np.empty(n - 1, dtype=np.int64), np.empty(n - 1, dtype=np.int64)
+    positive, negative = empty(n - 1, np.int64), empty(n - 1, np.int64)
     order, place = np.arange(n), np.arange(n)
-    samples = np.zeros(n_labels, dtype=np.int64)
-    stack = np.empty((n, 3), dtype=np.int64)
+    samples = zeros(n_labels, np.int64)
+    stack = empty((n, 3), np.int64)
     stack[0, 0], stack[0, 1], stack[0, 2] = 0, n, -1
     top, made, root = 1, 0, 0 if n == 1 else n
     while top > 0:
@@ -182,7 +183,7 @@ def preorder(
     """
     n = 2 * n_leaves - 1
     right, leaf = np.full(n, -1), np.full(n, -1)
-    old, parent = np.empty(n_leaves + 1, dtype=np.int64), np.empty(n_leaves + 1, dtype=np.int64)
+    old, parent = empty(n_leaves + 1, np.int64), empty(n_leaves + 1, np.int64)
     old[0], parent[0] = root, -1
     top, node = 1, 0
     while top > 0:
@@ -205,7 +206,7 @@ def preorder(
 @kernel
 def node_depths(right: PointerArray) -> PointerArray:
     """How many decisions lead to each node."""
-    depths = np.zeros(right.size, dtype=np.int64)
+    depths = zeros(right.size, np.int64)
     for node in range(right.size):
         if right[node] >= 0:
             depths[node + 1] = depths[right[node]] = depths[node] + 1
@@ -219,7 +220,7 @@ def node_ends(right: PointerArray, sizes: PointerArray) -> tuple[PointerArray, P
     `sizes` holds how many samples each leaf has, and zero for inner nodes.
     """
     n = right.size
-    starts, ends = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    starts, ends = empty(n, np.int64), empty(n, np.int64)
     total = 0
     for node in range(n):
         starts[node] = total

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from labelwood.core.allocation import empty, zeros
 from labelwood.core.kernel import kernel
 from labelwood.core.lanes import WIDTH, load, splat, store
 from labelwood.core.sparse import CSRArrays
@@ -43,15 +44,15 @@ def find_leaves(
     `dense` and `slots` must hold a zero for each feature, and do so again at the end.
     """
     n = X.indptr.size - 1
-    lengths, products = np.empty(n), np.empty(n)
-    rows, others = np.empty(n, dtype=np.uint32), np.empty(n, dtype=np.uint32)
+    lengths, products = empty(n, np.float64), empty(n, np.float64)
+    rows, others = empty(n, np.uint32), empty(n, np.uint32)
     for i in range(n):
         rows[i] = i
         lengths[i] = length(X, np.uint64(i), unit)
-    leaves = np.empty(n, dtype=np.int64)
-    chain, ends = np.empty(WIDTH, dtype=np.int64), np.empty(WIDTH + 1, dtype=np.int64)
-    exits = np.empty(n, dtype=np.int64)
-    stack = np.empty((n + 1, 4), dtype=np.int64)  # node, end of its nodes, its rows
+    leaves = empty(n, np.int64)
+    chain, ends = empty(WIDTH, np.int64), empty(WIDTH + 1, np.int64)
+    exits = empty(n, np.int64)
+    stack = empty((n + 1, 4), np.int64)  # node, end of its nodes, its rows
     stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = 0, tree.right.size, 0, n
     top = 1
     while top > 0:
@@ -146,7 +147,7 @@ def _chain_table(tree: "CodingTree", chain: PointerArray, slots: IndexArray) -> 
             if slots[tree.features[p]] == 0:
                 slots[tree.features[p]] = size
                 size += 1
-    table = np.zeros(size * WIDTH, dtype=np.float32)
+    table = zeros(size * WIDTH, np.float32)
     for lane in range(chain.size):
         for p in range(tree.weight_indptr[chain[lane]], tree.weight_indptr[chain[lane] + 1]):
             table[np.int64(slots[tree.features[p]]) * WIDTH + lane] = tree.weights[p]
@@ -165,7 +166,7 @@ def _exits_of_chain(
 ) -> None:
     """The first node of the chain with a positive decision, for each row; its size if none has."""
     table = _chain_table(tree, chain, slots)
-    scores = np.empty(WIDTH, dtype=np.float32)
+    scores = empty(WIDTH, np.float32)
     for k in range(rows.size):
         row = np.uint64(rows[k])
         a, end = np.uint64(X.indptr[row]), np.uint64(X.indptr[row + _ONE])
@@ -263,7 +264,7 @@ def _row_table(X: CSRArrays) -> tuple[IndexArray, FloatArray]:
     # at the first slot nearly always.
     while size < 4 * n:
         size *= 2
-    keys, values = np.empty(size, dtype=np.uint32), np.zeros(size, dtype=np.float32)
+    keys, values = empty(size, np.uint32), zeros(size, np.float32)
     for k in range(size):
         keys[k] = _FREE
     mask = np.uint64(size - 1)

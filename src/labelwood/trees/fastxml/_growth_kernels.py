@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwood.core._order_kernels import resized, sort_keys
+from labelwood.core.allocation import empty, zeros
 from labelwood.core.kernel import kernel
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import DoubleArray, FloatArray, IndexArray, PointerArray
@@ -93,16 +94,16 @@ def grow_tree(
 ) -> Tree:
     """Grow until nodes are small or cannot be split."""
     n = samples.X.indptr.size - 1
-    ids = np.empty(n, dtype=np.uint32)
+    ids = empty(n, np.uint32)
     for i in range(n):
         ids[i] = i
-    stack = np.empty((n + 1, 4), dtype=np.int64)
+    stack = empty((n + 1, 4), np.int64)
     _push(stack, 0, 0, n, -1, 0)
     right = np.full(2 * n, np.int64(-1))
-    intercepts = np.zeros(2 * n, dtype=np.float32)
-    ends = np.zeros((2, 2 * n + 1), dtype=np.int64)
-    features, weights = np.empty(4096, dtype=np.uint32), np.empty(4096, dtype=np.float32)
-    labels, averages = np.empty(4096, dtype=np.uint32), np.empty(4096, dtype=np.float32)
+    intercepts = zeros(2 * n, np.float32)
+    ends = zeros((2, 2 * n + 1), np.int64)
+    features, weights = empty(4096, np.uint32), empty(4096, np.float32)
+    labels, averages = empty(4096, np.uint32), empty(4096, np.float32)
     node, top, height, steps = 0, 1, 0, 0
     while top > 0:
         top -= 1
@@ -222,7 +223,7 @@ def _find_split(
     separates them), and features, weights and intercept of the separator.
     """
     n = ids.size
-    no_index, no_value = np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.float32)
+    no_index, no_value = empty(0, np.uint32), empty(0, np.float32)
     nothing = (no_index, 0, no_index, no_value, np.float32(0))
     ends, labels, gains, names = gather_labels(
         samples.label_indptr, samples.labels, samples.gains, ids, workspace.labels
@@ -236,7 +237,7 @@ def _find_split(
     if n_positive == 0 or n_positive == n:
         return nothing
     # Both sides have the same total cost, whatever their sizes.
-    costs = np.empty(n, dtype=np.float32)
+    costs = empty(n, np.float32)
     for k in range(n):
         costs[k] = settings.C * n / (n_positive if sides[k] > 0 else n - n_positive)
     features, columns = gather_columns(
@@ -250,7 +251,7 @@ def _find_split(
         workspace.column_indices,
         workspace.column_data,
     )
-    w = np.zeros(columns.indptr.size - 1)
+    w = zeros(columns.indptr.size - 1, np.float64)
     tol = _TOL * min(n_positive, n - n_positive) / n
     solve(columns, sides, costs, tol, settings.newton_steps, 1, state, w)
     intercept = np.float32(0)
@@ -270,7 +271,7 @@ def _nonzero(features: IndexArray, w: DoubleArray) -> tuple[IndexArray, FloatArr
     n = 0
     for j in range(w.size):
         n += w[j] != 0
-    chosen, weights = np.empty(n, dtype=np.uint32), np.empty(n, dtype=np.float32)
+    chosen, weights = empty(n, np.uint32), empty(n, np.float32)
     n = 0
     for j in range(w.size):
         if w[j] != 0:
@@ -291,7 +292,7 @@ def _order_by_side(
         if weight != 0:
             for p in range(np.uint64(columns.indptr[j]), np.uint64(columns.indptr[j + 1])):
                 scores[columns.indices[p]] += weight * columns.data[p]
-    order = np.empty(n, dtype=np.uint32)
+    order = empty(n, np.uint32)
     n_left = 0
     for k in range(n):
         n_left += scores[k] > 0
@@ -314,13 +315,13 @@ def _average_labels(
     _, labels, weights, names = gather_labels(
         samples.label_indptr, samples.labels, samples.weights, ids, positions
     )
-    sums = np.zeros(names.size, dtype=np.float32)
+    sums = zeros(names.size, np.float32)
     for p in range(labels.size):
         sums[labels[p]] += weights[p]
     # Sort keys of one integer each: the bits of a positive float32 have the order of its value,
     # so their complement sorts descending, and the label in the low half breaks ties.
     bits = sums.view(np.uint32)
-    keys = np.empty(names.size, dtype=np.uint64)
+    keys = empty(names.size, np.uint64)
     n = 0
     for j in range(names.size):
         if sums[j] > 0:
@@ -329,7 +330,7 @@ def _average_labels(
     keys = keys[:n]
     sort_keys(keys)
     kept = min(most, n)
-    chosen, means = np.empty(kept, dtype=np.uint32), np.empty(kept, dtype=np.float32)
+    chosen, means = empty(kept, np.uint32), empty(kept, np.float32)
     bits = means.view(np.uint32)
     for j in range(kept):
         chosen[j] = keys[j] & _LOW

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from labelwood.core._kernels import next_uint64
 from labelwood.core._order_kernels import sort_keys
+from labelwood.core.allocation import empty, zeros
 from labelwood.core.kernel import kernel
 from labelwood.core.types import FloatArray, IndexArray, PointerArray
 
@@ -33,13 +34,13 @@ def gather_labels(
     The last array maps these numbers to labels. `positions` must hold a zero for each label,
     and holds zeros again at the end.
     """
-    ends = np.empty(ids.size + 1, dtype=np.int64)
+    ends = empty(ids.size + 1, np.int64)
     ends[0] = 0
     for k in range(ids.size):
         ends[k + 1] = ends[k] + indptr[ids[k] + 1] - indptr[ids[k]]
     size = ends[ids.size]
-    labels, own = np.empty(size, dtype=np.uint32), np.empty(size, dtype=np.float32)
-    names = np.empty(min(size, positions.size), dtype=np.uint32)
+    labels, own = empty(size, np.uint32), empty(size, np.float32)
+    names = empty(min(size, positions.size), np.uint32)
     n_names, q = 0, 0
     for k in range(ids.size):
         i = np.uint64(ids[k])
@@ -72,16 +73,16 @@ def assign_sides(
     Sample k has the labels `labels[ends[k]:ends[k + 1]]`; a label at rank r (from 0) of a side
     gives it `discounts[r]` times its gain.
     """
-    sides = np.empty(ends.size - 1, dtype=np.float32)
+    sides = empty(ends.size - 1, np.float32)
     for k in range(sides.size):
         # The highest bit of the generator, whose lowest bits are the weakest.
         sides[k] = 1 if next_uint64(state) >> np.uint64(63) else -1
-    sums = np.zeros((2, n_labels), dtype=np.float32)
+    sums = zeros((2, n_labels), np.float32)
     for k in range(sides.size):
         side = 1 if sides[k] > 0 else 0
         for p in range(np.uint64(ends[k]), np.uint64(ends[k + 1])):
             sums[side, labels[p]] += gains[p]
-    lead = np.empty(n_labels, dtype=np.float32)
+    lead = empty(n_labels, np.float32)
     before = -1.0
     while True:
         lead[:] = 0
@@ -102,7 +103,7 @@ def _rank(sums: FloatArray, discounts: FloatArray, sign: np.float32, lead: Float
     """
     # Sort keys of one integer each: complemented bits of a positive float32 sort descending by
     # value, and the label in the low half breaks ties.
-    keys = np.empty(sums.size, dtype=np.uint64)
+    keys = empty(sums.size, np.uint64)
     bits = sums.view(np.uint32)
     n = 0
     for j in range(sums.size):

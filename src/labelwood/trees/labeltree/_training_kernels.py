@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from labelwood.core._kernels import next_below
 from labelwood.core._order_kernels import nth_smallest, resized, stable_order
+from labelwood.core.allocation import empty, zeros
 from labelwood.core.kernel import kernel
 from labelwood.core.lanes import WIDTH
 from labelwood.core.sparse import CSRArrays
@@ -54,11 +55,11 @@ def _gather(
 
     `number` must be zero, and is zero again afterwards.
     """
-    indptr = np.zeros(rows.size + 1, dtype=np.int64)
+    indptr = zeros(rows.size + 1, np.int64)
     for i in range(rows.size):
         indptr[i + 1] = indptr[i] + X.indptr[rows[i] + 1] - X.indptr[rows[i]]
-    indices = np.empty(indptr[-1], dtype=np.uint32)
-    data = np.empty(indptr[-1], dtype=np.float32)
+    indices = empty(indptr[-1], np.uint32)
+    data = empty(indptr[-1], np.float32)
     size = 0
     for i in range(rows.size):
         q = indptr[i]
@@ -84,7 +85,7 @@ def _keep_largest(W: FloatArray, n_lanes: int, budget: int) -> None:
     n_features = W.size // WIDTH - 1
     if budget >= n_features:
         return
-    sizes = np.empty(n_features, dtype=np.float32)
+    sizes = empty(n_features, np.float32)
     for lane in range(n_lanes):
         for k in range(n_features):
             sizes[k] = abs(W[k * WIDTH + lane])
@@ -112,7 +113,7 @@ def pack_block(
     if budget > 0:
         _keep_largest(W, n_lanes, budget)
     n_features = W.size // WIDTH - 1
-    sizes = np.zeros(n_features, dtype=np.uint8)
+    sizes = zeros(n_features, np.uint8)
     total = 0
     for k in range(n_features):
         for lane in range(n_lanes):
@@ -120,10 +121,10 @@ def pack_block(
                 sizes[k] += np.uint8(1)
                 total += 1
     kept = _nonzero_in_order(sizes, features)
-    kept_features = np.empty(kept.size, dtype=np.uint32)
-    kept_sizes = np.empty(kept.size, dtype=np.uint8)
-    lanes = np.empty(total, dtype=np.uint8)
-    weights = np.empty(total, dtype=np.float32)
+    kept_features = empty(kept.size, np.uint32)
+    kept_sizes = empty(kept.size, np.uint8)
+    lanes = empty(total, np.uint8)
+    weights = empty(total, np.float32)
     q = 0
     for place in range(kept.size):
         k = kept[place]
@@ -143,7 +144,7 @@ def _nonzero_in_order(sizes: NDArray[np.uint8], features: IndexArray) -> NDArray
     for k in range(sizes.size):
         if sizes[k] > 0:
             n_kept += 1
-    kept, keys = np.empty(n_kept, dtype=np.int64), np.empty(n_kept, dtype=np.int64)
+    kept, keys = empty(n_kept, np.int64), empty(n_kept, np.int64)
     n_kept = 0
     for k in range(sizes.size):
         if sizes[k] > 0:
@@ -193,7 +194,7 @@ def _appended(values: Any, size: int, new: Any) -> Any:
 @kernel
 def _taken(values: Any, places: IndexArray) -> Any:
     """`values[places]`."""
-    taken = np.empty(places.size, dtype=values.dtype)
+    taken = empty(places.size, values.dtype)
     for k in range(places.size):
         taken[k] = values[places[k]]
     return taken
@@ -214,11 +215,11 @@ def _solve(
 ) -> tuple[FloatArray, int, bool]:
     """The weights of a block of children on the node's own rows."""
     m = norms.size
-    everyone, active = np.empty(m, dtype=np.uint32), np.empty(m, dtype=np.uint32)
+    everyone, active = empty(m, np.uint32), empty(m, np.uint32)
     for k in range(m):
         everyone[k] = k
-    alpha = np.zeros(m * WIDTH, dtype=np.float32)
-    W = np.zeros((n_features + 1) * WIDTH, dtype=np.float32)
+    alpha = zeros(m * WIDTH, np.float32)
+    W = zeros((n_features + 1) * WIDTH, np.float32)
     if logistic:  # one call for both would be a function type, which Numba warns of
         passes, solved = solve_logistic_block(
             own, norms, everyone, signs, lanes[1], lanes[2], lanes[0],
@@ -264,24 +265,24 @@ def train_nodes(
     X, feature_ids, norms = problem.X, problem.features, problem.norms
     firsts, n_features = level.firsts, feature_ids.size
     place = np.full(norms.size, np.int64(-1))
-    rows = np.empty(norms.size, dtype=np.uint32)
-    number = np.zeros(n_features, dtype=np.uint32)
-    names = np.empty(n_features, dtype=np.uint32)
-    lane_values = np.empty((3, WIDTH), dtype=np.float32)
+    rows = empty(norms.size, np.uint32)
+    number = zeros(n_features, np.uint32)
+    names = empty(n_features, np.uint32)
+    lane_values = empty((3, WIDTH), np.float32)
     n_blocks = 0
     for node in range(start, end):
         n_blocks += (firsts[node + 1] - firsts[node] + WIDTH - 1) // WIDTH
-    block_sizes, passes = np.zeros(n_blocks, np.int64), np.zeros(n_blocks, np.int64)
-    solved = np.zeros(n_blocks, dtype=np.bool_)
-    intercepts = np.zeros(n_blocks * WIDTH, dtype=np.float32)
-    features, sizes = np.empty(1024, dtype=np.uint32), np.empty(1024, dtype=np.uint8)
-    lanes, weights = np.empty(1024, dtype=np.uint8), np.empty(1024, dtype=np.float32)
+    block_sizes, passes = zeros(n_blocks, np.int64), zeros(n_blocks, np.int64)
+    solved = zeros(n_blocks, np.bool_)
+    intercepts = zeros(n_blocks * WIDTH, np.float32)
+    features, sizes = empty(1024, np.uint32), empty(1024, np.uint8)
+    lanes, weights = empty(1024, np.uint8), empty(1024, np.float32)
     block, n_kept, n_weights = 0, 0, 0
     for node in range(start, end):
         state = level.states[node].copy()
         m = _node_rows(level.inside, node, n_negatives, state, place, rows)
         own, size = _gather(X, rows[:m], number, names)
-        own_norms, signs = _taken(norms, rows[:m]), np.empty(m * WIDTH, dtype=np.float32)
+        own_norms, signs = _taken(norms, rows[:m]), empty(m * WIDTH, np.float32)
         for first in range(firsts[node], firsts[node + 1], WIDTH):
             n_lanes = min(WIDTH, firsts[node + 1] - first)
             _block_lanes(level, first, n_lanes, place, signs, lane_values)
