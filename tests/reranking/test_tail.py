@@ -327,3 +327,47 @@ def test_bad_propensities_are_refused(bad):
     X, Y = noisy()
     with pytest.raises(ParameterError, match="'propensity' parameter of TailClassifier must hold"):
         TailClassifier(center="likelihood", propensity=bad).fit(X, Y)
+
+
+@given(
+    seed=st.integers(0, 200),
+    gamma=st.sampled_from([0.1, 30.0, 1e6]),
+    k=st.integers(1, 12),
+    normalize=st.booleans(),
+)
+def test_the_best_labels_of_a_row_are_found_among_those_that_may_be(seed, gamma, k, normalize):
+    X, Y = random_csr(60, 40, density=0.3, seed=seed), random_labels(60, 30, seed=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LabelwoodWarning)
+        model = TailClassifier(gamma=gamma, normalize=normalize).fit(X, Y)
+    labels = np.random.default_rng(seed).permutation(30)[:20].astype(np.int32)
+    scores = np.random.default_rng(seed).normal(size=20).astype(np.float32)
+    share = np.float32(0.2)
+    wanted = scores + share * model.log_scores(X[[0]], labels[None])[0]
+    found, sums = model.of_row(X[[0]]).best(labels, scores, share, k)
+    places = [labels.tolist().index(one) for one in found.tolist()]
+    assert sums.tobytes() == wanted[places].tobytes()
+    assert sorted(sums.tolist())[-k:] == sorted(wanted.tolist())[-k:]
+
+
+def test_few_labels_are_looked_at_where_the_rest_cannot_be_among_the_best():
+    X, Y = random_csr(400, 60, density=0.1, seed=1), random_labels(400, 50, seed=1)
+    model = TailClassifier().fit(X, Y)
+    labels = np.arange(50, dtype=np.int32)
+    scores = -np.arange(50, dtype=np.float32)
+    found, _ = model.of_row(X[[0]]).best(labels, scores, np.float32(0.1), 3)
+    assert 3 <= found.size < 25
+
+
+def test_a_row_without_labels_or_features_is_legal_alone():
+    X, Y = random_csr(300, 40, density=0.3), random_labels(300, 30)
+    model = TailClassifier().fit(X, Y)
+    nothing = sp.csr_array((1, 40), dtype=np.float32)
+    no_labels = np.empty(0, dtype=np.int32)
+    for row in (nothing, X[[0]]):
+        found, sums = model.of_row(row).best(no_labels, np.empty(0, np.float32), np.float32(1), 3)
+        assert found.size == sums.size == 0
+    labels = np.arange(30, dtype=np.int32)
+    found, sums = model.of_row(nothing).best(labels, np.zeros(30, np.float32), np.float32(1), 3)
+    wanted = model.log_scores(nothing, labels[None])[0]
+    assert sums.max() == wanted.max()

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwood.core._order_kernels import resized
-from labelwood.core.kernel import kernel
+from labelwood.core._row_kernels import unit_rows
+from labelwood.core.kernel import exact_kernel, kernel
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import DoubleArray, FloatArray, IndexArray, PointerArray
 
@@ -19,6 +20,114 @@ from labelwood.core.types import DoubleArray, FloatArray, IndexArray, PointerArr
 _NEGLIGIBLE = 0.01
 _ARMIJO = 1e-4  # share of the first-order gain that a step must reach, the usual constant
 _MAX_BACKTRACKS = 50
+
+
+@exact_kernel
+def _dot(
+    data: FloatArray, indices: IndexArray, first: np.uint64, end: np.uint64, dense: FloatArray
+) -> float:
+    """The product of data[first:end] with the numbers of `dense` at its indices.
+
+    Four sums take turns, as each addition waits for the one before it. Their order is fixed: a row
+    scores alone as it does among others.
+    """
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    p = first
+    while p + np.uint64(4) <= end:
+        q, r, s = p + np.uint64(1), p + np.uint64(2), p + np.uint64(3)
+        a += np.float64(data[p]) * np.float64(dense[indices[p]])
+        b += np.float64(data[q]) * np.float64(dense[indices[q]])
+        c += np.float64(data[r]) * np.float64(dense[indices[r]])
+        d += np.float64(data[s]) * np.float64(dense[indices[s]])
+        p += np.uint64(4)
+    while p < end:
+        a += np.float64(data[p]) * np.float64(dense[indices[p]])
+        p += np.uint64(1)
+    return (a + b) + (c + d)
+
+
+@exact_kernel
+def scaled_row(X: CSRArrays, unit: bool) -> tuple[CSRArrays, DoubleArray]:
+    """The only row of X, with `unit` scaled to length one, and its squared length.
+
+    Both are to the bit what `core.sparse` gives outside of kernels.
+    """
+    row = unit_rows(X) if unit else X
+    squares = np.zeros(1)
+    for p in range(row.indptr[1]):
+        squares[0] += np.float64(row.data[p]) * np.float64(row.data[p])
+    return row, squares
+
+
+class Bounds(NamedTuple):
+    """What tells how many labels of a row must be looked at for its `k` best.
+
+    A label's score is its entry of `scores` and `share` times log P, and at most its entry of
+    `highest`, which falls from label to label. The exponent of P is `steepness` times the squared
+    distance, and `offset`.
+    """
+
+    scores: FloatArray
+    highest: FloatArray
+    share: float
+    steepness: float
+    offset: float
+    k: int
+
+
+@exact_kernel
+def row_products(
+    X: CSRArrays,
+    squares: float,
+    labels: NDArray[np.int32],
+    centers: CSRArrays,
+    center_squares: DoubleArray,
+    bounds: Bounds,
+    n_features: int,
+) -> DoubleArray:
+    """Products of the only row of `X` with the centers of the first labels, as far as they matter.
+
+    The terms of a center are written where the row has the feature, into an array as short as the
+    row, and those that the row has not to its place 0: nothing as long as the features is cleared.
+    """
+    n = X.indptr[1]
+    places = np.zeros(n_features, dtype=np.uint32)
+    gathered, order = np.zeros(n + 1, dtype=np.float32), np.empty(n, dtype=np.uint32)
+    for p in range(n):
+        places[X.indices[p]] = p + 1
+        order[p] = p + 1
+    products, best = np.empty(labels.size), np.full(bounds.k, -np.inf)
+    for k in range(labels.size):
+        if k >= bounds.k and bounds.highest[k] < best[bounds.k - 1]:
+            return resized(products, k)
+        begin, stop = centers.indptr[labels[k]], centers.indptr[labels[k] + 1]
+        for p in range(np.uint64(begin), np.uint64(stop)):
+            gathered[places[centers.indices[p]]] = centers.data[p]
+        products[k] = _dot(X.data, order, np.uint64(0), np.uint64(n), gathered)
+        for p in range(n + 1):
+            gathered[p] = 0
+        distance = max(squares - 2 * products[k] + center_squares[labels[k]], 0.0)
+        _insert_score(best, bounds.scores[k] + bounds.share * _log_p(distance, bounds))
+    return products
+
+
+@exact_kernel
+def _log_p(distance: float, bounds: Bounds) -> float:
+    """−log(1 + exp(e)), nearly: what a caller computes in the end may differ in the last bit."""
+    e = bounds.steepness * distance + bounds.offset
+    return -(max(e, 0.0) + np.log1p(np.exp(-abs(e))))
+
+
+@exact_kernel
+def _insert_score(best: DoubleArray, score: float) -> None:
+    """Give a score its place among the best, which fall."""
+    place = best.size - 1
+    if not score > best[place]:
+        return
+    while place > 0 and best[place - 1] < score:
+        best[place] = best[place - 1]
+        place -= 1
+    best[place] = score
 
 
 @kernel
@@ -46,10 +155,8 @@ def pair_products(
             end = np.uint64(centers.indptr[present + 1])
             for p in range(first, end):
                 dense[centers.indices[p]] = centers.data[p]
-        total = 0.0
-        for p in range(np.uint64(X.indptr[rows[k]]), np.uint64(X.indptr[rows[k] + 1])):
-            total += np.float64(X.data[p]) * dense[X.indices[p]]
-        products[k] = total
+        begin, stop = np.uint64(X.indptr[rows[k]]), np.uint64(X.indptr[rows[k] + 1])
+        products[k] = _dot(X.data, X.indices, begin, stop, dense)
     return products
 
 

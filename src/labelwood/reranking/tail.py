@@ -38,6 +38,9 @@ _PILOTS = 16  # one block of so many tells how large the model will be
 _PAIRS = 2**14  # scored together when labels are asked for
 _CELLS = 2**20  # scored together when all labels are
 _LEAST = float(np.finfo(np.float32).min) / 2  # so that weighted sums stay finite
+# More than rounding can change: a score as a share of it, which is at most _LARGE, and a distance.
+_ROUNDING, _LARGE = np.float32(1e-5), np.float32(1e30)
+_ROUNDING_OF_SQUARES = 1e-12
 
 
 class TailClassifier(LabelEstimator):
@@ -253,8 +256,7 @@ class TailClassifier(LabelEstimator):
 
     def of_row(self, X: CSR) -> "RowScores":
         """Scores of different labels, for the only row of `X`; nothing is checked."""
-        matrix = self._scaled(X)
-        return RowScores(self, csr_arrays(matrix), row_squares(matrix))
+        return RowScores(self, *kernels.scaled_row(csr_arrays(X), bool(self.normalize)))
 
     def _log_pairs(
         self, X: CSRArrays, squares: DoubleArray, rows: PointerArray, labels: NDArray[np.int32]
@@ -342,15 +344,37 @@ class RowScores(NamedTuple):
     X: CSRArrays
     squares: DoubleArray
 
-    def log_scores(self, labels: NDArray[np.int32]) -> FloatArray:
-        """The logarithm of P_l(x) of different labels."""
-        rows = np.zeros(labels.size, dtype=np.int64)
-        return self.tail._log_pairs(self.X, self.squares, rows, labels)
+    def best(
+        self, labels: NDArray[np.int32], scores: FloatArray, share: np.float32, k: int
+    ) -> tuple[NDArray[np.int32], FloatArray]:
+        """Labels with the `k` largest of score + share · log P, and these sums, in no order.
 
-    def highest(self, labels: NDArray[np.int32]) -> FloatArray:
-        """What these can be at most: ‖x − μ‖ is no less than the difference of the lengths."""
-        lengths = self.tail.center_squares_[labels]
-        return self.tail._log_p((np.sqrt(self.squares) - np.sqrt(lengths)) ** 2, lengths)
+        ‖x − μ‖ is no less than the difference of the lengths, which bounds P. Labels are looked at
+        in the order of the highest sum that they can have, as long as that may be among the best.
+        """
+        tail = self.tail
+        squares = tail.center_squares_[labels]
+        nearest = (np.sqrt(self.squares) - np.sqrt(squares)) ** 2 - _ROUNDING_OF_SQUARES
+        highest = scores + share * tail._log_p(nearest, squares)
+        highest += _ROUNDING * np.maximum(np.minimum(-highest, _LARGE), 1)
+        order = np.argsort(-highest)
+        labels, scores = labels[order], scores[order]
+        steepness, offset = float(tail.gamma) / 2, float(np.log(float(tail.beta)))
+        bounds = kernels.Bounds(scores, highest[order], float(share), steepness, offset, k)
+        centers = CSRArrays(tail.centers_indptr_, tail.centers_indices_, tail.centers_data_)
+        products = kernels.row_products(
+            self.X,
+            float(self.squares[0]),
+            labels,
+            centers,
+            tail.center_squares_,
+            bounds,
+            tail.n_features_in_,
+        )
+        end = products.size
+        squares = squares[order[:end]]
+        log_p = tail._log_p(self.squares - 2 * products + squares, squares)
+        return labels[:end], scores[:end] + share * log_p
 
 
 class _Part(NamedTuple):

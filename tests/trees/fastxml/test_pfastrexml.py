@@ -571,12 +571,10 @@ def test_estimated_propensity_too_small_to_divide_by_are_refused_at_once():
 
 
 @pytest.mark.parametrize("params", [{}, {"alpha": 0.0}, {"alpha": 1.0}, {"max_candidates": 2}])
-def test_a_single_row_gets_the_labels_of_many_rows_to_the_bit(monkeypatch, params):
+def test_a_single_row_gets_the_labels_of_many_rows_to_the_bit(params):
     X, Y = noisy()
     model = fitted(PfastreXMLClassifier, X, Y, n_trees=3, max_leaf_samples=5).set_params(**params)
     together = model.predict_topk(X, 2)
-    # Two labels at first, so that the bound on the other ones is put to the test.
-    monkeypatch.setattr("labelwood.trees.fastxml.pfastrexml._FIRST_LABELS", 2)
     for row in range(X.shape[0]):
         alone = model.predict_topk(X[[row]], 2)
         np.testing.assert_array_equal(alone.labels[0], together.labels[row])

@@ -76,7 +76,7 @@ def test_first_and_later_answers_to_a_row_are_those_among_others(kind, models, d
         assert one._kept_top_nodes._tops.made is not None
 
 
-def test_a_few_rows_are_scored_as_many_are(models, data, monkeypatch):
+def test_a_few_rows_are_scored_as_many_are(models, data):
     X, model = data[0], models[FastXMLClassifier]
     for _ in range(2):
         few = model.predict_topk(X[: top_nodes.FEW_ROWS], 5)

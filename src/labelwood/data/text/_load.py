@@ -15,6 +15,9 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from labelwood.core.kernel import kernel
+from labelwood.core.prefetch import prefetch
+
+__all__ = ["PADDING", "Int", "load", "prefetch", "tag_of"]
 
 Int: TypeAlias = Any
 """A whole number in a kernel, where Python's and NumPy's kinds are the same."""
@@ -39,29 +42,6 @@ def _load(typing: Any, array: Any, offset: Any) -> Any:
         return builder.load(address, align=1)
 
     return types.uint64(array, offset), generate
-
-
-@_intrinsic  # type: ignore[untyped-decorator]
-def prefetch(typing: Any, array: Any, index: Any) -> Any:
-    """Ask for the cache line of `array[index]` before it is needed; nothing is checked.
-
-    A table of terms is larger than the caches, and a search in it is one wait after the other;
-    asked for some terms ahead, the waits are one.
-    """
-    if not isinstance(array, types.Array) or array.layout != "C":
-        return None
-
-    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        data = context.make_array(array)(context, builder, arguments[0]).data
-        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
-        function = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
-        address = builder.bitcast(builder.gep(data, [arguments[1]]), byte)
-        # To be read (0), kept in all caches (3), data and no instructions (1).
-        builder.call(function, [address, number(0), number(3), number(1)])
-        return context.get_dummy_value()
-
-    return types.void(array, index), generate
 
 
 @kernel

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from labelwood.core._kernels import insert_label
 from labelwood.core._order_kernels import resized
 from labelwood.core.kernel import kernel
+from labelwood.core.prefetch import prefetch
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import DoubleArray, FloatArray, IndexArray, PointerArray
 from labelwood.trees.fastxml._top_kernels import score_tops
@@ -24,6 +25,8 @@ if TYPE_CHECKING:  # the arrays call these kernels
     from labelwood.trees.fastxml.top_nodes import TopNodes
 
 _ONE = np.uint64(1)
+_LINE = 16  # numbers of a cache line
+_AHEAD = 8 * _LINE  # weights of a node that are asked for ahead; the processor foresees the others
 _FEW = 3  # rows; below this, scattering the weights of a node never pays
 
 
@@ -40,12 +43,15 @@ def topk_rows(
     top_scores = np.full((n, k), np.float32(-np.inf))
     nodes = _descend_together(X, forest, tops.numbers.size > 0, n_features)
     node_scores = np.empty(tops.n_tops, dtype=np.float64)
+    standing = np.empty(forest.roots.size, dtype=np.int64)
     dense = np.zeros(n_features, dtype=np.float32)
     scores = np.zeros(n_labels, dtype=np.float32)
     met = np.empty(n_labels + 1, dtype=np.uint32)
     n_trees = np.float32(forest.roots.size)
     for i in range(n):
-        n_met = _score_row(X, i, forest, nodes[:, i], tops, node_scores, dense, scores, met)
+        n_met = _score_row(
+            X, i, forest, nodes[:, i], tops, node_scores, standing, dense, scores, met
+        )
         size = 0
         for m in range(n_met):
             label = np.int32(met[m])
@@ -69,6 +75,7 @@ def above_rows(
     n = X.indptr.size - 1
     nodes = _descend_together(X, forest, tops.numbers.size > 0, n_features)
     node_scores = np.empty(tops.n_tops, dtype=np.float64)
+    standing = np.empty(forest.roots.size, dtype=np.int64)
     dense = np.zeros(n_features, dtype=np.float32)
     scores = np.zeros(n_labels, dtype=np.float32)
     met = np.empty(n_labels + 1, dtype=np.uint32)
@@ -77,7 +84,9 @@ def above_rows(
     labels, values = np.empty(1024, dtype=np.uint32), np.empty(1024, dtype=np.float32)
     size = 0
     for i in range(n):
-        n_met = _score_row(X, i, forest, nodes[:, i], tops, node_scores, dense, scores, met)
+        n_met = _score_row(
+            X, i, forest, nodes[:, i], tops, node_scores, standing, dense, scores, met
+        )
         if size + n_met > labels.size:
             capacity = labels.size + size + n_met
             labels, values = resized(labels, capacity), resized(values, capacity)
@@ -101,30 +110,24 @@ def _score_row(
     nodes: PointerArray,
     tops: "TopNodes",
     node_scores: DoubleArray,
+    standing: PointerArray,
     dense: FloatArray,
     scores: FloatArray,
     met: IndexArray,
 ) -> int:
     """Sum the averages of the leaves below `nodes`; their labels go to `met`; returns how many.
 
-    `dense` and `scores` must hold zeros; `dense` does so again at the end, `scores` does not.
+    Each of `nodes` becomes its leaf. `dense` and `scores` must hold zeros; `dense` does so again
+    at the end, `scores` does not.
     """
     first, end = np.uint64(X.indptr[i]), np.uint64(X.indptr[i + 1])
     for p in range(first, end):
         dense[X.indices[p]] = X.data[p]
     by_tops = tops.numbers.size > 0 and score_tops(X, i, tops, node_scores)
+    _walk(forest, nodes, tops, by_tops, node_scores, dense, standing)
     n_met = np.uint64(0)
     for tree in range(nodes.size):
         node = np.uint64(nodes[tree])
-        while forest.right[node] >= 0:
-            score = np.float64(forest.intercepts[node])
-            if by_tops and tops.numbers[node] >= 0:
-                score += node_scores[tops.numbers[node]]
-            else:
-                begin, stop = forest.weight_indptr[node], forest.weight_indptr[node + _ONE]
-                for p in range(np.uint64(begin), np.uint64(stop)):
-                    score += np.float64(forest.weights[p]) * dense[forest.features[p]]
-            node = node + _ONE if score > 0 else np.uint64(forest.right[node])
         begin, stop = forest.leaf_indptr[node], forest.leaf_indptr[node + _ONE]
         for p in range(np.uint64(begin), np.uint64(stop)):
             label = forest.labels[p]
@@ -136,6 +139,58 @@ def _score_row(
     for p in range(first, end):
         dense[X.indices[p]] = 0
     return int(n_met)
+
+
+@kernel
+def _walk(
+    forest: "Forest",
+    nodes: PointerArray,
+    tops: "TopNodes",
+    by_tops: bool,
+    node_scores: DoubleArray,
+    dense: FloatArray,
+    standing: PointerArray,
+) -> None:
+    """Send a row, scattered into `dense`, from `nodes` down to leaves, all trees in turn."""
+    for tree in range(nodes.size):
+        standing[tree] = tree
+    n_standing = nodes.size
+    while n_standing > 0:
+        # Nearly every node is in none of the caches. While the other trees make their step, what
+        # the next node of this one needs is on its way: first its pointers, then its weights.
+        for t in range(n_standing):
+            node = np.uint64(nodes[standing[t]])
+            begin, stop = forest.weight_indptr[node], forest.weight_indptr[node + _ONE]
+            if by_tops and tops.numbers[node] >= 0:
+                continue
+            for p in range(begin, min(stop, begin + _AHEAD), _LINE):
+                prefetch(forest.features, p)
+                prefetch(forest.weights, p)
+        kept = 0
+        for t in range(n_standing):
+            tree = standing[t]
+            node = np.uint64(nodes[tree])
+            if forest.right[node] < 0:
+                prefetch(forest.labels, forest.leaf_indptr[node])
+                prefetch(forest.averages, forest.leaf_indptr[node])
+                continue
+            score = np.float64(forest.intercepts[node])
+            if by_tops and tops.numbers[node] >= 0:
+                score += node_scores[tops.numbers[node]]
+            else:
+                begin, stop = forest.weight_indptr[node], forest.weight_indptr[node + _ONE]
+                for p in range(np.uint64(begin), np.uint64(stop)):
+                    score += np.float64(forest.weights[p]) * dense[forest.features[p]]
+            following = node + _ONE if score > 0 else np.uint64(forest.right[node])
+            prefetch(forest.weight_indptr, following)
+            prefetch(forest.right, following)
+            prefetch(forest.intercepts, following)
+            prefetch(forest.leaf_indptr, following)
+            prefetch(tops.numbers, following)
+            nodes[tree] = following
+            standing[kept] = tree
+            kept += 1
+        n_standing = kept
 
 
 @kernel

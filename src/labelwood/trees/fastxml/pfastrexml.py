@@ -28,9 +28,6 @@ from labelwood.trees.fastxml.propensities import (
 )
 
 _PAIRS = 2**22  # pairs of a row and a candidate label held at once, at most
-_FIRST_LABELS = 32  # of a single row whose tail classifiers are asked first
-_ROUNDING = np.float32(1e-5)  # more than rounding can add to a score, as a share of it
-_LARGE = np.float32(1e30)  # in place of infinity
 
 
 class PfastXMLClassifier(FastXMLClassifier):
@@ -325,12 +322,7 @@ newton_steps, gain, normalize, calibrate, random_state, n_jobs :
         return TopK(np.concatenate(labels), np.concatenate(scores))
 
     def _topk_of_one(self, X: CSR, k: int) -> TopK:
-        """The same for a single row, by as few tail classifiers as decide its `k` best labels.
-
-        The length of a center bounds how close a sample can be to it, and so P. Labels are looked
-        at in the order of the highest score that they can have, and the rest is left out once that
-        is below the `k`-th best.
-        """
+        """The same for a single row, by as few tail classifiers as decide its `k` best labels."""
         check_parameter(type(self).__name__, "alpha", self.alpha, self._constraints["alpha"])
         alpha, forest = np.float32(self.alpha), self._forest()
         tops = self._top_nodes(forest, 1)
@@ -338,19 +330,10 @@ newton_steps, gain, normalize, calibrate, random_state, n_jobs :
         if self.max_candidates is not None:
             kept = np.lexsort((proposed, -q))[: self.max_candidates]
             proposed, q = proposed[kept], q[kept]
-        labels, scores = proposed.astype(np.int32), alpha * np.log(q)
-        tail = self.tail_.of_row(X)
-        highest = scores + (1 - alpha) * tail.highest(labels)
-        highest += _ROUNDING * np.maximum(np.minimum(-highest, _LARGE), 1)
-        order = np.argsort(-highest)
-        labels, scores, highest = labels[order], scores[order], highest[order]
-        end = 0
-        while end < labels.size:
-            start, end = end, max(_FIRST_LABELS, 2 * end)
-            scores[start:end] += (1 - alpha) * tail.log_scores(labels[start:end])
-            if k <= end < labels.size and highest[end] < np.sort(scores[:end])[-k]:
-                break
-        best_first = np.lexsort((labels[:end], -scores[:end]))[:k]
+        labels, scores = self.tail_.of_row(X).best(
+            proposed.view(np.int32), alpha * np.log(q), 1 - alpha, k
+        )
+        best_first = np.lexsort((labels, -scores))[:k]
         top_labels, top_scores = empty_ranking(1, k)
         top_labels[0, : best_first.size] = labels[best_first]
         top_scores[0, : best_first.size] = scores[best_first]
