@@ -22,7 +22,8 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import config
-from numba.extending import intrinsic, models, overload, register_model
+from numba.core.typing.templates import ConcreteTemplate, infer_global
+from numba.extending import intrinsic, lower_builtin, models, register_model
 
 WIDTH = 16
 """How many numbers stand side by side."""
@@ -30,6 +31,9 @@ WIDTH = 16
 _VECTOR = ir.VectorType(ir.FloatType(), WIDTH)
 _MASK = ir.VectorType(ir.IntType(1), WIDTH)
 _FUSED = ("contract",)
+# Numba's own functions have no types.
+_infer_global: Any = infer_global
+_lower_builtin: Any = lower_builtin
 
 
 class Lanes(types.Type):
@@ -158,24 +162,28 @@ def _pairwise(build: Callable[[Any, Any, Any], Any]) -> Any:
     return intrinsic(operation)
 
 
-def _as_operator(symbol: Any, operation: Any) -> None:
-    @overload(symbol)
-    def typed(a: Any, b: Any) -> Any:
-        if isinstance(a, Lanes) and isinstance(b, Lanes):
+def _as_operator(symbol: Any, build: Callable[[Any, Any, Any], Any]) -> None:
+    """Make `symbol` between two vectors an instruction; an `overload` would compile a function."""
 
-            def apply(a: Any, b: Any) -> Any:
-                return operation(a, b)
+    class Typed(ConcreteTemplate):
+        cases = [_LANES(_LANES, _LANES)]  # noqa: RUF012 - as its base declares it
 
-            return apply
-        return None
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return build(builder, *arguments)
+
+    _infer_global(symbol)(Typed)
+    _lower_builtin(symbol, Lanes, Lanes)(generate)
 
 
-_ADD = _pairwise(lambda builder, a, b: builder.fadd(a, b, flags=_FUSED))
-_as_operator(operator.add, _ADD)
-_as_operator(operator.iadd, _ADD)
-_as_operator(operator.sub, _pairwise(lambda builder, a, b: builder.fsub(a, b, flags=_FUSED)))
-_as_operator(operator.truediv, _pairwise(lambda builder, a, b: builder.fdiv(a, b, flags=_FUSED)))
-_as_operator(operator.mul, _pairwise(lambda builder, a, b: builder.fmul(a, b, flags=_FUSED)))
+def _add(builder: Any, a: Any, b: Any) -> Any:
+    return builder.fadd(a, b, flags=_FUSED)
+
+
+_as_operator(operator.add, _add)
+_as_operator(operator.iadd, _add)
+_as_operator(operator.sub, lambda builder, a, b: builder.fsub(a, b, flags=_FUSED))
+_as_operator(operator.truediv, lambda builder, a, b: builder.fdiv(a, b, flags=_FUSED))
+_as_operator(operator.mul, lambda builder, a, b: builder.fmul(a, b, flags=_FUSED))
 
 larger = _pairwise(lambda builder, a, b: builder.select(builder.fcmp_ordered(">", a, b), a, b))
 smaller = _pairwise(lambda builder, a, b: builder.select(builder.fcmp_ordered("<", a, b), a, b))
