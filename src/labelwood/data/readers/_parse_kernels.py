@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from labelwood.core.allocation import empty, zeros
 from labelwood.core.kernel import exact_kernel
 from labelwood.data.readers._decimal_kernels import byte_at, parse_digits, parse_value
 from labelwood.data.readers.columns import MAX_COLUMNS
@@ -217,13 +218,13 @@ def parse_lines(
     pointers, indices, values : the features of each line
     unsure : (position in `values`, offset) of the values that the caller must read
     """
-    starts = np.empty(capacities[0], dtype=np.int64)
-    label_pointers = np.zeros(capacities[0] + 1, dtype=np.int64)
-    pointers = np.zeros(capacities[0] + 1, dtype=np.int64)
-    labels = np.empty(capacities[1], dtype=np.int64)
-    indices = np.empty(capacities[2], dtype=np.int32)
-    values = np.empty(capacities[2], dtype=np.float32)
-    unsure = np.empty((16, 2), dtype=np.int64)
+    starts = empty(capacities[0], np.int64)
+    label_pointers = zeros(capacities[0] + 1, np.int64)
+    pointers = zeros(capacities[0] + 1, np.int64)
+    labels = empty(capacities[1], np.int64)
+    indices = empty(capacities[2], np.int32)
+    values = empty(capacities[2], np.float32)
+    unsure = empty((16, 2), np.int64)
     row, n_labels, n_values, n_unsure, code = 0, 0, 0, 0, OK
     while True:
         if svmlight:

@@ -5,6 +5,7 @@ import heapq
 import numpy as np
 from numpy.typing import NDArray
 
+from labelwood.core.allocation import empty
 from labelwood.core.kernel import exact_kernel
 from labelwood.core.types import DoubleArray, IndexArray, PointerArray
 
@@ -29,7 +30,7 @@ def stratify(
     """
     n, n_labels = row_indptr.size - 1, label_indptr.size - 1
     fold = np.full(n, -1, dtype=np.int32)
-    left, wanted = np.empty(n_labels, dtype=np.int64), np.empty((n_labels, shares.size))
+    left, wanted = empty(n_labels, np.int64), empty((n_labels, shares.size), np.float64)
     wanted_rows = sizes.copy()
     # One key for (rows left, label). A key that no longer tells the rows left is skipped.
     heap = [np.int64(0)]

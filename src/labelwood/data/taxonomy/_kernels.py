@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from labelwood.core.allocation import zeros
 from labelwood.core.kernel import exact_kernel
 from labelwood.core.types import IndexArray, PointerArray
 
@@ -13,7 +14,7 @@ def closed_pointers(
 ) -> PointerArray:
     """Row pointers of the closure."""
     n = indptr.size - 1
-    result = np.zeros(n + 1, dtype=np.int64)
+    result = zeros(n + 1, np.int64)
     # A node is marked with the number of the row that met it last, so that the marks need no
     # clearing between rows.
     seen_in = np.full(parent.size, -1, dtype=np.int64)
@@ -56,7 +57,7 @@ def orphans(
     indptr: PointerArray, indices: IndexArray, parent: NDArray[np.int32]
 ) -> NDArray[np.bool_]:
     """For each entry, whether the label's parent is absent from its row."""
-    result = np.zeros(indices.size, dtype=np.bool_)
+    result = zeros(indices.size, np.bool_)
     seen_in = np.full(parent.size, -1, dtype=np.int64)
     for row in range(indptr.size - 1):
         # All labels are marked before any parent is looked for, since labels of a row are in no

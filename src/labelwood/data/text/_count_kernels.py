@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from labelwood.core.allocation import empty, zeros
 from labelwood.core.kernel import kernel
 from labelwood.core.types import IndexArray, PointerArray
 from labelwood.data.text._load import PADDING, Int, prefetch, tag_of
@@ -99,14 +100,14 @@ def count_sequences(
     """
     n_rows = first.size - 1
     slots, records, terms = index
-    tags = np.empty(records.size // 3 if grow else 0, np.uint32)
-    df, seen = np.empty(tags.size, np.uint32), np.empty(tags.size, np.uint64)
-    ahead = np.empty(_AHEAD * longest, np.uint32)
+    tags = empty(records.size // 3 if grow else 0, np.uint32)
+    df, seen = empty(tags.size, np.uint32), empty(tags.size, np.uint64)
+    ahead = empty(_AHEAD * longest, np.uint32)
     n_terms = k = 0
     most = first[n_rows] * longest
-    ids, counts = np.empty(most, np.uint32), np.empty(most, np.uint32)
-    ptr = np.empty(n_rows + 1, np.int64)
-    row_slots = np.empty(0, np.uint64)
+    ids, counts = empty(most, np.uint32), empty(most, np.uint32)
+    ptr = empty(n_rows + 1, np.int64)
+    row_slots = empty(0, np.uint64)
     m = 0
     ptr[0] = 0
     for row in range(n_rows):
@@ -206,12 +207,12 @@ def _grams_of_runs(
     Returns the terms' numbers by run, and records and tags of the new terms.
     """
     slots, records, terms = index
-    tags = np.empty(records.size // 3 if grow else 0, np.uint32)
+    tags = empty(records.size // 3 if grow else 0, np.uint32)
     n_terms = 0
     n_runs = runs.tags.size
-    ptr = np.empty(n_runs + 1, np.int64)
-    grams = np.empty(64 * n_runs + 64, np.uint32)
-    spans, ahead = np.empty(256, np.int64), np.empty(128, np.uint32)
+    ptr = empty(n_runs + 1, np.int64)
+    grams = empty(64 * n_runs + 64, np.uint32)
+    spans, ahead = empty(256, np.int64), empty(128, np.uint32)
     m = 0
     ptr[0] = 0
     for run in range(n_runs):
@@ -261,17 +262,17 @@ def count_grams(
     """
     gram_ptr, grams, records, tags = _grams_of_runs(text, runs, low, high, index, grow)
     n_rows = runs.ptr.size - 1
-    df, seen = np.zeros(tags.size, np.uint32), np.zeros(tags.size, np.uint64)
-    sizes = np.zeros(n_rows, np.int64)
+    df, seen = zeros(tags.size, np.uint32), zeros(tags.size, np.uint64)
+    sizes = zeros(n_rows, np.int64)
     for row in range(n_rows):
         for run in runs.ids[runs.ptr[row] : runs.ptr[row + 1]]:
             sizes[row] += gram_ptr[run + 1] - gram_ptr[run]
     most: Int = 0
     for size in sizes:
         most += size
-    ids, counts = np.empty(most, np.uint32), np.empty(most, np.uint32)
-    ptr = np.empty(n_rows + 1, np.int64)
-    row_slots = np.empty(0, np.uint64)
+    ids, counts = empty(most, np.uint32), empty(most, np.uint32)
+    ptr = empty(n_rows + 1, np.int64)
+    row_slots = empty(0, np.uint64)
     m = 0
     ptr[0] = 0
     for row in range(n_rows):
@@ -322,7 +323,7 @@ def _bytes_of_terms(text: Bytes, records: Records) -> Bytes:
     size: Int = 0
     for term in range(n):
         size += np.int64(records[3 * term + 2])
-    out = np.empty(size + PADDING, np.uint8)
+    out = empty(size + PADDING, np.uint8)
     q = 0
     for term in range(n):
         p = np.int64(records[3 * term + 1])
@@ -338,7 +339,7 @@ def _bytes_of_terms(text: Bytes, records: Records) -> Bytes:
 @kernel
 def empty_index() -> TermIndex:
     """A table without terms."""
-    return TermIndex(np.zeros(8192, np.uint64), np.empty(3072, np.uint64), np.empty(0, np.uint8))
+    return TermIndex(zeros(8192, np.uint64), empty(3072, np.uint64), empty(0, np.uint8))
 
 
 @kernel
@@ -359,7 +360,7 @@ def count_block(
         rule.fold_accents,
         rule.fold_digits,
         tables,
-        np.empty(0, np.int64),
+        empty(0, np.int64),
     )
     starts, ends, first = token_spans(
         text, text_ptr, rule.shortest, rule.symbols, rule.chars, tables

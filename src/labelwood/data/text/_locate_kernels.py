@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from labelwood.core.allocation import empty
 from labelwood.core.kernel import kernel
 from labelwood.core.types import IndexArray, PointerArray
 from labelwood.data.text._count_kernels import Rule, TermIndex
@@ -35,9 +36,9 @@ def _known_slices(
     text: Bytes, starts: PointerArray, ends: PointerArray, rule: Rule, index: TermIndex
 ) -> tuple[IndexArray, PointerArray, PointerArray, PointerArray, PointerArray]:
     """The slices that are terms: column, start, end, and the first and the last token."""
-    columns = np.empty(16, np.uint32)
-    first, last = np.empty(16, np.int64), np.empty(16, np.int64)
-    heads, tails = np.empty(16, np.int64), np.empty(16, np.int64)
+    columns = empty(16, np.uint32)
+    first, last = empty(16, np.int64), empty(16, np.int64)
+    heads, tails = empty(16, np.int64), empty(16, np.int64)
     m = 0
     for i in range(starts.size):
         # Words: one slice a sequence from here on. Characters: from each character on.
@@ -76,7 +77,7 @@ def locate_block(
     data: Bytes, rule: Rule, tables: UnicodeTables, index: TermIndex
 ) -> tuple[IndexArray, PointerArray, PointerArray]:
     """The columns found in one text, in its order, and the bytes of `data` that each spans."""
-    origin = np.empty(data.size * GROWTH_OF_FOLDING + 1, np.int64)
+    origin = empty(data.size * GROWTH_OF_FOLDING + 1, np.int64)
     text, ptr = normalize(
         data,
         np.array([0, data.size]),

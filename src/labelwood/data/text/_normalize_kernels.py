@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from labelwood.core.allocation import empty
 from labelwood.core.kernel import kernel
 from labelwood.core.types import PointerArray
 from labelwood.data.text._load import PADDING, Int
@@ -191,8 +192,8 @@ def normalize(
     n = ptr.size - 1
     first, last = ptr[0], ptr[n]
     growth = GROWTH_OF_FOLDING if fold_accents else GROWTH_OF_LOWER
-    out = np.empty((last - first) * growth + PADDING, np.uint8)
-    out_ptr = np.empty(n + 1, np.int64)
+    out = empty((last - first) * growth + PADDING, np.uint8)
+    out_ptr = empty(n + 1, np.int64)
     plain = np.arange(128).astype(np.uint8)
     _normalize_ascii(plain.copy(), lowercase, fold_digits, plain)
     q = 0

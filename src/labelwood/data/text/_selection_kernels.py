@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from labelwood.core.allocation import empty, zeros
 from labelwood.core.kernel import kernel
 from labelwood.core.types import DoubleArray, IndexArray, PointerArray
 
@@ -21,9 +22,9 @@ def chi_squared(
     c)(b + d)).
     """
     n = np.float64(label_ptr.size - 1)
-    together = np.zeros(label_counts.size, np.int64)
-    touched = np.empty(label_counts.size, np.int64)
-    scores = np.zeros(ptr.size - 1, np.float64)
+    together = zeros(label_counts.size, np.int64)
+    touched = empty(label_counts.size, np.int64)
+    scores = zeros(ptr.size - 1, np.float64)
     for term in range(ptr.size - 1):
         n_touched = 0
         for p in range(ptr[term], ptr[term + 1]):

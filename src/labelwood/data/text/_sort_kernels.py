@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from labelwood.core.allocation import empty, zeros
 from labelwood.core.kernel import kernel
 from labelwood.core.types import PointerArray
 from labelwood.data.text._load import Int
@@ -13,7 +14,7 @@ _BYTE = np.uint64(8)
 @kernel
 def leading_bytes(text: Bytes, records: Records, terms: PointerArray) -> Slots:
     """The first eight bytes of each term as a number that sorts as they do."""
-    keys = np.empty(terms.size, np.uint64)
+    keys = empty(terms.size, np.uint64)
     for i in range(terms.size):
         p, n = np.int64(records[3 * terms[i] + 1]), np.int64(records[3 * terms[i] + 2])
         key = np.uint64(0)
@@ -37,7 +38,7 @@ def _is_before(text: Bytes, records: Records, a: Int, b: Int) -> bool:
 def sort_ties(text: Bytes, records: Records, terms: PointerArray, keys: Slots) -> None:
     """Put terms that are sorted by `keys` into order where their keys are the same."""
     begin = 0
-    spare = np.empty(terms.size, np.int64)
+    spare = empty(terms.size, np.int64)
     while begin < terms.size:
         end = begin + 1
         while end < terms.size and keys[end] == keys[begin]:
@@ -68,10 +69,10 @@ def gather_terms(
     text: Bytes, records: Records, terms: PointerArray, padding: Int
 ) -> tuple[Bytes, PointerArray]:
     """The bytes of the terms one after the other, and where each starts."""
-    ptr = np.zeros(terms.size + 1, np.int64)
+    ptr = zeros(terms.size + 1, np.int64)
     for i in range(terms.size):
         ptr[i + 1] = ptr[i] + np.int64(records[3 * terms[i] + 2])
-    out = np.zeros(ptr[-1] + padding, np.uint8)
+    out = zeros(ptr[-1] + padding, np.uint8)
     for i in range(terms.size):
         p = np.int64(records[3 * terms[i] + 1])
         for k in range(ptr[i + 1] - ptr[i]):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from labelwood.core.allocation import empty, zeros
 from labelwood.core.kernel import kernel
 from labelwood.core.types import IndexArray, PointerArray
 from labelwood.data.text._load import PADDING, Int, load, prefetch, tag_of
@@ -74,7 +75,7 @@ def write_record(records: Records, term: np.uint64, text: Bytes, p: Int, n: Int)
 @kernel
 def grown(slots: Slots) -> Slots:
     """The same table with twice the slots."""
-    larger = np.zeros(2 * slots.size, np.uint64)
+    larger = zeros(2 * slots.size, np.uint64)
     mask = np.uint64(larger.size - 1)
     for slot in slots:
         if slot:
@@ -88,7 +89,7 @@ def grown(slots: Slots) -> Slots:
 @kernel
 def longer(array: Any, n: Int) -> Any:
     """A copy of `array` with space for at least `n` entries, and half as much again."""
-    copy = np.empty(max(n, array.size + array.size // 2), array.dtype)
+    copy = empty(max(n, array.size + array.size // 2), array.dtype)
     for k in range(array.size):
         copy[k] = array[k]
     return copy
@@ -102,8 +103,8 @@ def index_terms(text: Bytes, ptr: PointerArray) -> tuple[Slots, Records]:
     # At most half full: linear probing then takes about 1.5 steps for a term that is there.
     while capacity < 2 * n:
         capacity *= 2
-    slots = np.zeros(capacity, np.uint64)
-    records = np.empty(3 * n, np.uint64)
+    slots = zeros(capacity, np.uint64)
+    records = empty(3 * n, np.uint64)
     mask = np.uint64(capacity - 1)
     for term in range(n):
         tag = tag_of(text, ptr[term], ptr[term + 1])
@@ -132,7 +133,7 @@ def merge_terms(
 
     Returns the grown arrays, and the numbers that the terms of the segment now have.
     """
-    numbers = np.empty(tags.size, np.uint32)
+    numbers = empty(tags.size, np.uint32)
     for term in range(tags.size):
         p = np.int64(other_records[3 * term + 1])
         size = np.int64(other_records[3 * term + 2])
@@ -193,7 +194,7 @@ def empty_row(slots: Slots, most: Int) -> tuple[Slots, np.uint64]:
     while capacity < 2 * most:
         capacity *= 2
     if slots.size < capacity:
-        slots = np.empty(capacity, np.uint64)
+        slots = empty(capacity, np.uint64)
     for at in range(capacity):
         slots[at] = 0
     return slots, np.uint64(capacity - 1)

@@ -12,6 +12,7 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from labelwood.core.allocation import empty
 from labelwood.core.kernel import kernel
 from labelwood.core.types import PointerArray
 from labelwood.data.text._load import PADDING, Int
@@ -58,9 +59,9 @@ def token_spans(
     n = ptr.size - 1
     size = ptr[n] - ptr[0]
     most = (size if symbols else size // 2 + n) + 65
-    starts, ends = np.empty(most, np.int64), np.empty(most, np.int64)
-    first = np.empty(n + 1, np.int64)
-    kinds = np.empty(128, np.uint64)
+    starts, ends = empty(most, np.int64), empty(most, np.int64)
+    first = empty(n + 1, np.int64)
+    kinds = empty(128, np.uint64)
     for c in range(128):
         kinds[c] = _kind(char_flags(c, tables), runs, symbols)
     t = 0
@@ -181,8 +182,8 @@ def join_tokens(
     size = n + 1
     for i in range(n):
         size += ends[i] - starts[i]
-    out = np.empty(size + PADDING, np.uint8)
-    new_starts, new_ends = np.empty(n, np.int64), np.empty(n, np.int64)
+    out = empty(size + PADDING, np.uint8)
+    new_starts, new_ends = empty(n, np.int64), empty(n, np.int64)
     out[0] = _BLANK
     q = 1
     for i in range(n):

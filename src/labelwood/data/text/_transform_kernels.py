@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from labelwood.core.allocation import empty
 from labelwood.core.kernel import kernel
 from labelwood.core.types import FloatArray, IndexArray, PointerArray
 from labelwood.data.text._count_kernels import Rule, TermIndex, count_block
@@ -23,12 +24,12 @@ def transform_block(
     """Rows of one block by the terms of `index`, each of length one."""
     counts = count_block(data, ptr, rule, 1, tables, index, False)[0]
     m = counts.ids.size
-    columns, weights = np.empty(m, np.uint32), np.empty(m, np.float32)
+    columns, weights = empty(m, np.uint32), empty(m, np.float32)
     weigh_rows(
         counts.ptr,
         counts.ids,
         counts.counts,
-        np.empty(0, np.uint32),
+        empty(0, np.uint32),
         idf,
         sublinear,
         counts.ptr,

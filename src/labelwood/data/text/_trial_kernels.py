@@ -7,6 +7,7 @@ is no shrinking and no test of convergence, only a fixed number of passes.
 
 import numpy as np
 
+from labelwood.core.allocation import empty
 from labelwood.core.kernel import kernel
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import FloatArray, PointerArray
@@ -30,7 +31,7 @@ def train_labels(
     n_labels = signs.shape[1]
     bias = W.shape[0] - 1
     ridge = np.float32(0.5 / C)
-    margins = np.empty(n_labels, np.float32)
+    margins = empty(n_labels, np.float32)
     for _ in range(n_passes):
         for i in rows:
             for k in range(n_labels):
@@ -59,7 +60,7 @@ def train_labels(
 def score_labels(X: CSRArrays, rows: PointerArray, W: FloatArray) -> FloatArray:
     """The margins of all labels for some rows."""
     indptr, indices, data = X
-    scores = np.empty((rows.size, W.shape[1]), np.float32)
+    scores = empty((rows.size, W.shape[1]), np.float32)
     for r in range(rows.size):
         scores[r] = W[W.shape[0] - 1]
         for p in range(indptr[rows[r]], indptr[rows[r] + 1]):

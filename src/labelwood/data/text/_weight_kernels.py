@@ -3,6 +3,7 @@
 import numpy as np
 
 from labelwood.core._order_kernels import sort_keys
+from labelwood.core.allocation import empty, zeros
 from labelwood.core.kernel import kernel
 from labelwood.core.types import FloatArray, IndexArray, PointerArray
 
@@ -14,7 +15,7 @@ _LOW = np.uint64(0xFFFFFFFF)
 def kept_per_row(ptr: PointerArray, ids: IndexArray, kept: IndexArray) -> PointerArray:
     """How many entries of each row have a column; `kept` is the column of a term, plus one."""
     n = ptr.size - 1
-    sizes = np.zeros(n, np.int64)
+    sizes = zeros(n, np.int64)
     for row in range(n):
         for p in range(ptr[row], ptr[row + 1]):
             sizes[row] += kept[ids[p]] != 0
@@ -42,7 +43,7 @@ def weigh_rows(
     largest = 0
     for row in range(n):
         largest = max(largest, ptr[row + 1] - ptr[row])
-    keys = np.empty(largest, np.uint64)
+    keys = empty(largest, np.uint64)
     for row in range(n):
         size = 0
         for p in range(ptr[row], ptr[row + 1]):
@@ -86,11 +87,11 @@ def join_rows(
 ) -> tuple[PointerArray, IndexArray, FloatArray]:
     """The rows side by side, each side times its weight; right columns start at `shift`."""
     n = left_ptr.size - 1
-    ptr = np.empty(n + 1, np.int64)
+    ptr = empty(n + 1, np.int64)
     for row in range(n + 1):
         ptr[row] = left_ptr[row] + right_ptr[row]
-    columns = np.empty(ptr[n], np.uint32)
-    data = np.empty(ptr[n], np.float32)
+    columns = empty(ptr[n], np.uint32)
+    data = empty(ptr[n], np.float32)
     for row in range(n):
         q = ptr[row]
         for p in range(left_ptr[row], left_ptr[row + 1]):
@@ -109,11 +110,11 @@ def add_fields(
     """Sums of as many rows in a row as there are weights, each times its weight."""
     n_fields = weights.size
     n = (ptr.size - 1) // n_fields
-    out_ptr = np.zeros(n + 1, np.int64)
-    out_columns = np.empty(columns.size, np.uint32)
-    out = np.empty(columns.size, np.float32)
+    out_ptr = zeros(n + 1, np.int64)
+    out_columns = empty(columns.size, np.uint32)
+    out = empty(columns.size, np.float32)
     m = 0
-    at = np.empty(n_fields, np.int64)
+    at = empty(n_fields, np.int64)
     for row in range(n):
         for f in range(n_fields):
             at[f] = ptr[row * n_fields + f]

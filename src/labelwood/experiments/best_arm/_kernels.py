@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from labelwood.core.allocation import empty
 from labelwood.core.kernel import exact_kernel
 from labelwood.core.types import DoubleArray, PointerArray
 from labelwood.experiments.evidence import (
@@ -294,13 +295,13 @@ def apply_rule(
     As long as an arm has no outcome, a round has all arms.
     """
     if model[4] != BOUNDS:
-        chosen = np.empty(counts.size, np.int64)
+        chosen = empty(counts.size, np.int64)
         known, source = experiment_evidence(counts, totals, epsilon, control, known, model)
         output, _, n = decide_by_evidence(
             counts, totals, delta, epsilon, control, policy == UNIFORM, model, chosen
         )
         return output, known, source, chosen[:n]
-    arms, bounds = np.empty((counts.size, 3)), np.empty((3, counts.size))
+    arms, bounds = empty((counts.size, 3), np.float64), empty((3, counts.size), np.float64)
     at = levels(delta, counts.size - 1)
     for i in range(counts.size):
         renew(arms, i, counts[i], totals[i], at, model, bounds)
@@ -312,7 +313,7 @@ def apply_rule(
             if risen > known:
                 known, source = risen, i
     found = decide(bounds, epsilon, control)
-    chosen = np.empty(counts.size + 4, np.int64)
+    chosen = empty(counts.size + 4, np.int64)
     if counts.min() == 0:
         policy = UNIFORM
     n = choose(bounds, found, epsilon, control, policy, chosen)

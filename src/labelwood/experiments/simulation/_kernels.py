@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwood.core._kernels import next_double
+from labelwood.core.allocation import empty, zeros
 from labelwood.core.kernel import exact_kernel
 from labelwood.core.types import DoubleArray, PointerArray
 from labelwood.experiments.best_arm import UNIFORM, arm_at, choose, decide, evidence, levels, renew
@@ -81,7 +82,7 @@ def _simulate_by_evidence(
 ) -> tuple[int, int, float]:
     """`simulate_run` where the evidence for differences decides instead of bounds."""
     n_arms = means.size
-    totals = np.zeros(n_arms)
+    totals = zeros(n_arms, np.float64)
     counts[:] = 0.0
     chosen = np.arange(n_arms)
     n_chosen, left, known = n_arms, max_samples, 0.0
@@ -132,8 +133,8 @@ def simulate_run(
             counts,
         )
     n_arms = means.size
-    arms, bounds = np.empty((n_arms, 3)), np.empty((3, n_arms))
-    chosen = np.empty(n_arms + 4, np.int64)
+    arms, bounds = empty((n_arms, 3), np.float64), empty((3, n_arms), np.float64)
+    chosen = empty(n_arms + 4, np.int64)
     at = levels(delta, n_arms - 1)
     for i in range(n_arms):
         chosen[i] = i
@@ -194,7 +195,7 @@ def simulate_runs(
 @exact_kernel
 def draw_uniform(states: NDArray[np.uint64]) -> DoubleArray:
     """A number in [0, 1) from each stream."""
-    drawn = np.empty(states.shape[0])
+    drawn = empty(states.shape[0], np.float64)
     for r in range(drawn.size):
         drawn[r] = next_double(states[r])
     return drawn

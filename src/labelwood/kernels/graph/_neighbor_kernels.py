@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from labelwood.core.allocation import empty, zeros
 from labelwood.core.kernel import kernel
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import AnyArray, FloatArray, IndexArray, PointerArray
@@ -18,7 +19,7 @@ def suffix_norms(
     indptr: PointerArray, indices: IndexArray, data: FloatArray, levels: IndexArray
 ) -> FloatArray:
     """Norm of each row's part from feature `levels[l]` on, a line for each l."""
-    norms = np.zeros((levels.size, indptr.size - 1), dtype=np.float32)
+    norms = zeros((levels.size, indptr.size - 1), np.float32)
     for row in range(indptr.size - 1):
         square = 0.0
         e = indptr[row + 1] - 1
@@ -188,12 +189,12 @@ def cosine_topk(
     p_indptr = postings[0]
     n_queries, n_rows = q_indptr.size - 1, r_indptr.size - 1
     neighbors = np.full((n_queries, k), -1, dtype=np.int32)
-    cosines = np.zeros((n_queries, k), dtype=np.float32)
-    sums = np.zeros(n_rows, dtype=np.float32)
-    query = np.zeros(p_indptr.size - 1, dtype=np.float32)
-    heap = np.empty(min(2 * k + 1, n_rows), dtype=np.float32)
-    heap_rows = np.empty(heap.size, dtype=np.int64)
-    exact = np.empty(k, dtype=np.float32)
+    cosines = zeros((n_queries, k), np.float32)
+    sums = zeros(n_rows, np.float32)
+    query = zeros(p_indptr.size - 1, np.float32)
+    heap = empty(min(2 * k + 1, n_rows), np.float32)
+    heap_rows = empty(heap.size, np.int64)
+    exact = empty(k, np.float32)
     for q in range(n_queries):
         start, end = q_indptr[q], q_indptr[q + 1]
         own = first + q if first >= 0 else -1

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from labelwood.core.allocation import empty, zeros
 from labelwood.core.kernel import kernel
 from labelwood.core.types import DoubleArray, IndexArray, PointerArray
 
@@ -55,11 +56,11 @@ def conjugate_gradient(
     stands still. Rows of diagonal 0 (isolated nodes without a label) keep x = 0.
     """
     m = diagonal.size
-    x = np.zeros((m, WIDTH))
+    x = zeros((m, WIDTH), np.float64)
     r = b.copy()
-    z = np.empty((m, WIDTH))
-    Ap = np.empty((m, WIDTH))
-    inverse = np.zeros(m)
+    z = empty((m, WIDTH), np.float64)
+    Ap = empty((m, WIDTH), np.float64)
+    inverse = zeros(m, np.float64)
     for i in range(m):
         # An isolated node without a label has an empty row; a zero inverse keeps its solution at 0.
         if diagonal[i] > 0.0:
@@ -68,8 +69,12 @@ def conjugate_gradient(
         for lane in range(WIDTH):
             z[i, lane] = inverse[i] * r[i, lane]
     p = z.copy()
-    rz, rr, pAp = np.empty(WIDTH), np.empty(WIDTH), np.empty(WIDTH)
-    enough, step, ratio = np.empty(WIDTH), np.empty(WIDTH), np.empty(WIDTH)
+    rz, rr, pAp = empty(WIDTH, np.float64), empty(WIDTH, np.float64), empty(WIDTH, np.float64)
+    enough, step, ratio = (
+        empty(WIDTH, np.float64),
+        empty(WIDTH, np.float64),
+        empty(WIDTH, np.float64),
+    )
     _dot(b, b, enough)
     _dot(r, z, rz)
     _dot(r, r, rr)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from labelwood.core.allocation import empty, zeros
 from labelwood.core.kernel import exact_kernel
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import DoubleArray, IndexArray
@@ -26,7 +27,7 @@ class FeatureTable(NamedTuple):
 @exact_kernel
 def column_scores(X: CSRArrays, residuals: DoubleArray, scores: DoubleArray) -> None:
     """Add (Σ_i r_i x_ij)² to the score of every column, for every row of `residuals`."""
-    sums = np.empty(scores.size)
+    sums = empty(scores.size, np.float64)
     for v in range(residuals.shape[0]):
         _column_sums(X, residuals[v], sums)
         for j in range(scores.size):
@@ -36,7 +37,7 @@ def column_scores(X: CSRArrays, residuals: DoubleArray, scores: DoubleArray) -> 
 @exact_kernel
 def _column_sums(X: CSRArrays, residuals: DoubleArray, sums: DoubleArray) -> None:
     """Σ_i r_i x_ij of every column; those that are nothing but rounding of their terms are 0."""
-    sizes = np.zeros(sums.size)
+    sizes = zeros(sums.size, np.float64)
     for j in range(sums.size):
         sums[j] = 0.0
     for i in range(residuals.size):
@@ -59,7 +60,7 @@ def feature_table(features: IndexArray) -> FeatureTable:
     # misses end at their first slot.
     while size < 4 * features.size:
         size *= 2
-    keys, positions = np.empty(size, dtype=np.uint32), np.zeros(size, dtype=np.uint32)
+    keys, positions = empty(size, np.uint32), zeros(size, np.uint32)
     for k in range(size):
         keys[k] = _FREE
     mask = np.uint64(size - 1)
@@ -92,15 +93,15 @@ def restrict(X: CSRArrays, table: FeatureTable) -> CSRArrays:
     """The columns in the table only, renumbered by it."""
     n = X.indptr.size - 1
     mask = np.uint64(table.keys.size - 1)
-    indptr = np.zeros(n + 1, dtype=np.int64)
+    indptr = zeros(n + 1, np.int64)
     for i in range(n):
         count = 0
         for p in range(np.uint64(X.indptr[i]), np.uint64(X.indptr[i + 1])):
             if table.keys[_find(table, X.indices[p], mask)] != _FREE:
                 count += 1
         indptr[i + 1] = indptr[i] + count
-    indices = np.empty(indptr[n], dtype=np.uint32)
-    data = np.empty(indptr[n], dtype=np.float32)
+    indices = empty(indptr[n], np.uint32)
+    data = empty(indptr[n], np.float32)
     q = 0
     for i in range(n):
         for p in range(np.uint64(X.indptr[i]), np.uint64(X.indptr[i + 1])):
@@ -119,7 +120,7 @@ def decide(
     """Scores of rows under decisions (n_decisions, m) on the m features of the table."""
     n = X.indptr.size - 1
     mask = np.uint64(table.keys.size - 1)
-    scores = np.empty((coef.shape[0], n))
+    scores = empty((coef.shape[0], n), np.float64)
     for i in range(n):
         for v in range(coef.shape[0]):
             scores[v, i] = intercepts[v]
@@ -160,7 +161,7 @@ def saliency(
     X: CSRArrays, residuals: DoubleArray, costs: DoubleArray, fit_intercept: bool, w: DoubleArray
 ) -> DoubleArray:
     """Twice the rise of the objective when a weight goes to zero, by its curvature h: Σ_v w² h."""
-    total, curvature = np.zeros(w.shape[1]), np.empty(w.shape[1])
+    total, curvature = zeros(w.shape[1], np.float64), empty(w.shape[1], np.float64)
     for v in range(w.shape[0]):
         _curvature(X, residuals[v], costs[v], fit_intercept, curvature)
         for j in range(w.shape[1]):
@@ -176,8 +177,8 @@ def expected_gains(
 
     The slope at zero is −2 Σ_i r_i x_ij, and h the curvature.
     """
-    total = np.zeros(n_columns)
-    sums, curvature = np.empty(n_columns), np.empty(n_columns)
+    total = zeros(n_columns, np.float64)
+    sums, curvature = empty(n_columns, np.float64), empty(n_columns, np.float64)
     for v in range(residuals.shape[0]):
         _column_sums(X, residuals[v], sums)
         _curvature(X, residuals[v], costs[v], fit_intercept, curvature)
@@ -194,7 +195,7 @@ def _curvature(
 
     Where the intercept follows the weight, x is counted from its mean over these rows.
     """
-    sums, mass = np.zeros(out.size), 0.0
+    sums, mass = zeros(out.size, np.float64), 0.0
     for j in range(out.size):
         out[j] = 0.0
     for i in range(residuals.size):

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from labelwood.core.allocation import empty
 from labelwood.core.kernel import exact_kernel
 from labelwood.core.types import DoubleArray
 from labelwood.linear.budgeted._feature_kernels import combine, margins
@@ -113,18 +114,18 @@ def solve_master(
 
 @exact_kernel
 def _start(problem: Problem, weights: DoubleArray, residuals: DoubleArray) -> _Iterates:
-    products = np.empty(problem.costs.shape)
+    products = empty(problem.costs.shape, np.float64)
     margins(problem.X, collapse(weights, problem.positions, problem.n_features), products)
     return _Iterates(
         weights.copy(),
         weights.copy(),
-        np.empty(weights.shape),
+        empty(weights.shape, np.float64),
         products,
         products.copy(),
-        np.empty(products.shape),
-        np.empty(weights.shape),
+        empty(products.shape, np.float64),
+        empty(weights.shape, np.float64),
         residuals,
-        np.empty((weights.shape[0], problem.n_features)),
+        empty((weights.shape[0], problem.n_features), np.float64),
     )
 
 
@@ -135,7 +136,7 @@ def _extrapolate(
     """Set `y` and its residuals; returns the loss there, and a lower bound of the optimum."""
     _extrapolated(iterates.w, iterates.w_old, momentum, iterates.y)
     # Margins are linear in the weights: those of the extrapolated point need no pass over the data.
-    products = np.empty(iterates.m.shape)
+    products = empty(iterates.m.shape, np.float64)
     _extrapolated(iterates.m, iterates.m_old, momentum, products)
     loss = losses(problem, products, b, iterates.residuals)
     combine(problem.X, iterates.residuals, iterates.sums)

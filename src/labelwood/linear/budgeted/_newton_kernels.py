@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from labelwood.core.allocation import empty, zeros
 from labelwood.core.kernel import exact_kernel
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import DoubleArray, PointerArray
@@ -66,7 +67,7 @@ def newton_step(
     combine(problem.X, residuals, hessian.sums)
     gradient = _gradient(problem, hessian)
     d, n_steps = _solve(problem, hessian, gradient, min(max_steps, _MAX_CG_ITERATIONS))
-    trial, trial_products = np.empty(weights.shape), np.empty(products.shape)
+    trial, trial_products = empty(weights.shape, np.float64), empty(products.shape, np.float64)
     step = 1.0
     for _ in range(_MAX_BACKTRACKS):
         for v in range(weights.shape[0]):
@@ -95,7 +96,7 @@ def assign(target: DoubleArray, source: DoubleArray) -> None:
 
 @exact_kernel
 def _hessian(problem: Problem, weights: DoubleArray, residuals: DoubleArray) -> _Hessian:
-    costs, totals = np.zeros_like(residuals), np.zeros(residuals.shape[0])
+    costs, totals = np.zeros_like(residuals), zeros(residuals.shape[0], np.float64)
     for v in range(costs.shape[0]):
         total = 0.0
         for i in range(costs.shape[1]):
@@ -110,8 +111,8 @@ def _hessian(problem: Problem, weights: DoubleArray, residuals: DoubleArray) -> 
             for v in range(units.shape[0]):
                 for e in range(problem.starts[h], problem.starts[h + 1]):
                     units[v, e] /= norms[h]
-    sums = np.empty((weights.shape[0], problem.n_features))
-    return _Hessian(costs, totals, norms, total, units, np.empty(costs.shape), sums)
+    sums = empty((weights.shape[0], problem.n_features), np.float64)
+    return _Hessian(costs, totals, norms, total, units, empty(costs.shape, np.float64), sums)
 
 
 @exact_kernel
@@ -136,7 +137,11 @@ def _solve(
     """Solve H d = −gradient by preconditioned conjugate gradients; d and the iterations."""
     inverse_diagonal = _inverse_diagonal(problem, hessian)
     rows, columns = gradient.shape
-    d, r, p = np.zeros(gradient.shape), np.empty(gradient.shape), np.empty(gradient.shape)
+    d, r, p = (
+        zeros(gradient.shape, np.float64),
+        empty(gradient.shape, np.float64),
+        empty(gradient.shape, np.float64),
+    )
     rz = 0.0
     for v in range(rows):
         for e in range(columns):
@@ -171,7 +176,7 @@ def _inverse_diagonal(problem: Problem, hessian: _Hessian) -> DoubleArray:
     X, total = problem.X, hessian.total_norm
     inverse = np.zeros_like(hessian.units)
     for v in range(inverse.shape[0]):
-        squares, sums = np.zeros(problem.n_features), np.zeros(problem.n_features)
+        squares, sums = zeros(problem.n_features, np.float64), zeros(problem.n_features, np.float64)
         _moments(X, hessian.costs[v], squares, sums)
         for h in range(hessian.norms.size):
             if hessian.norms[h] > 0:
@@ -212,7 +217,7 @@ def _hessian_product(problem: Problem, hessian: _Hessian, d: DoubleArray) -> Dou
             hessian.products[v, i] = hessian.costs[v, i] * (hessian.products[v, i] - mean)
     combine(problem.X, hessian.products, hessian.sums)
     total, u_dot_d = hessian.total_norm, _dot(hessian.units, d, 0, d.shape[1])
-    Hd = np.zeros(d.shape)
+    Hd = zeros(d.shape, np.float64)
     for h in range(hessian.norms.size):
         if hessian.norms[h] > 0:
             group_dot = _dot(hessian.units, d, problem.starts[h], problem.starts[h + 1])

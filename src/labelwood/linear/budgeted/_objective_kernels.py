@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from labelwood.core._order_kernels import stable_order
+from labelwood.core.allocation import zeros
 from labelwood.core.kernel import exact_kernel
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import DoubleArray, IndexArray, PointerArray
@@ -144,7 +145,7 @@ def shrink(weights: DoubleArray, starts: PointerArray, step: float) -> float:
 @exact_kernel
 def group_norms(weights: DoubleArray, starts: PointerArray) -> DoubleArray:
     """Length of each group of columns."""
-    norms = np.zeros(starts.size - 1)
+    norms = zeros(starts.size - 1, np.float64)
     for h in range(norms.size):
         for v in range(weights.shape[0]):
             for e in range(starts[h], starts[h + 1]):
@@ -165,7 +166,7 @@ def total_norm(weights: DoubleArray, starts: PointerArray) -> float:
 @exact_kernel
 def collapse(weights: DoubleArray, positions: IndexArray, n_features: int) -> DoubleArray:
     """Weights of the features: the sum of their entries."""
-    w = np.zeros((weights.shape[0], n_features))
+    w = zeros((weights.shape[0], n_features), np.float64)
     for v in range(weights.shape[0]):
         for e in range(positions.size):
             w[v, positions[e]] += weights[v, e]

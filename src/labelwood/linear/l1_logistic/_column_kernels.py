@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from labelwood.core.allocation import empty
 from labelwood.core.kernel import kernel
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import FloatArray, IndexArray, PointerArray
@@ -31,9 +32,9 @@ def gather_columns(
     """
     n = signs.size
     n_entries = X.indptr[first_row + n] - X.indptr[first_row]
-    features = np.empty(min(n_entries, cells.size // 2) + 1, dtype=np.uint32)
+    features = empty(min(n_entries, cells.size // 2) + 1, np.uint32)
     n_features = _tally(X, first_row, signs, costs, cells, features)
-    indptr = np.empty(n_features + 2, dtype=np.int64)
+    indptr = empty(n_features + 2, np.int64)
     n_features = _choose_columns(features[:n_features], least, cells, indptr)
     _fill_columns(X, first_row, n, cells, indices, data)
     for t in range(n_features):

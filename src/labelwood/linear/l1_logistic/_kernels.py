@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwood.core._kernels import shuffle
+from labelwood.core.allocation import empty, zeros
 from labelwood.core.kernel import kernel
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import DoubleArray, FloatArray, IndexArray
@@ -44,9 +45,13 @@ def solve(
     The tolerance is on the sum of the features' violations of optimality, as a share of that
     sum at w = 0.
     """
-    margins = np.zeros(signs.size)
-    rows = np.empty(4 * signs.size, dtype=np.float32)
-    v, gradient, curvature = np.zeros(w.size), np.empty(w.size), np.empty(w.size)
+    margins = zeros(signs.size, np.float64)
+    rows = empty(4 * signs.size, np.float32)
+    v, gradient, curvature = (
+        zeros(w.size, np.float64),
+        empty(w.size, np.float64),
+        empty(w.size, np.float64),
+    )
     order = np.arange(w.size).astype(np.uint32)
     first, looseness, loss = 0.0, 1.0, math.log(2.0) * costs.sum(dtype=np.float64)
     for step in range(1, max_iter + 1):

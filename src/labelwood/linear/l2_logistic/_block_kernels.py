@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwood.core._kernels import shuffle
+from labelwood.core.allocation import empty
 from labelwood.core.kernel import kernel
 from labelwood.core.lanes import WIDTH, load, splat, store
 from labelwood.core.sparse import CSRArrays
@@ -70,7 +71,7 @@ def solve_logistic_block(
     it. Returns the number of passes and whether that was reached in every lane.
     """
     last = np.uint64(W.size) - _LANES
-    scores, steps = np.empty(WIDTH, dtype=np.float32), np.empty(WIDTH, dtype=np.float32)
+    scores, steps = empty(WIDTH, np.float32), empty(WIDTH, np.float32)
     for k in range(rows.size):
         order[k] = k
     for iteration in range(max_iter):

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from labelwood.core.allocation import empty, zeros
 from labelwood.core.kernel import exact_kernel
 from labelwood.core.types import DoubleArray, PointerArray
 
@@ -31,7 +32,7 @@ def log_posteriors(
     Returns the log likelihood; −inf (and nothing written) when no path has a positive density.
     """
     n, s = log_b.shape
-    alpha, terms = np.empty((n, s)), np.empty(s)
+    alpha, terms = empty((n, s), np.float64), empty(s, np.float64)
     for t in range(n):
         for j in range(s):
             if t == 0:
@@ -43,7 +44,7 @@ def log_posteriors(
     log_likelihood = log_sum(alpha[n - 1])
     if log_likelihood == -np.inf:
         return log_likelihood
-    beta, before = np.zeros(s), np.zeros(s)
+    beta, before = zeros(s, np.float64), zeros(s, np.float64)
     for t in range(n - 1, -1, -1):
         for j in range(s):
             gamma[t, j] = math.exp(alpha[t, j] + beta[j] - log_likelihood)
@@ -67,8 +68,8 @@ def log_filter(
 ) -> float:
     """Filtered probabilities of one sequence into `alpha`; returns the log likelihood."""
     n, s = log_b.shape
-    now, terms = np.empty(s), np.empty(s)
-    before = np.empty(s)
+    now, terms = empty(s, np.float64), empty(s, np.float64)
+    before = empty(s, np.float64)
     for t in range(n):
         for j in range(s):
             if t == 0:
@@ -92,8 +93,8 @@ def viterbi(
 ) -> float:
     """The most probable path of one sequence into `path`; returns its log probability."""
     n, s = log_b.shape
-    back = np.empty((n, s), dtype=np.uint32)
-    before, now = np.empty(s), np.empty(s)
+    back = empty((n, s), np.uint32)
+    before, now = empty(s, np.float64), empty(s, np.float64)
     for j in range(s):
         before[j] = log_start[j] + log_b[0, j]
     for t in range(1, n):

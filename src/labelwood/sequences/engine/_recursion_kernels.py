@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from labelwood.core.allocation import empty
 from labelwood.core.kernel import exact_kernel, kernel
 from labelwood.core.types import AnyArray, DoubleArray, PointerArray
 
@@ -149,7 +150,7 @@ def forward_many(
     """`forward_two` for any number of states."""
     s = start.size
     product, total = carry[0], carry[1]
-    joint = np.empty(s)
+    joint = empty(s, np.float64)
     for t in range(begin, end):
         if t == first:
             for j in range(s):
@@ -189,7 +190,7 @@ def backward_many(
 ) -> bool:  # fmt: skip
     """`backward_two` for any number of states."""
     s = transition.shape[0]
-    beta, w = np.ones(s), np.empty(s)
+    beta, w = np.ones(s), empty(s, np.float64)
     transposed = transition.T.copy()  # so that the inner loops run over adjacent numbers
     xi[:] = 0.0
     for t in range(end - 1, first - 1, -1):
@@ -270,8 +271,8 @@ def posteriors(
         Receive the log likelihoods, and False for a sequence that needs log space.
     """
     s = start.size
-    bits = np.empty(_BLOCK * s, dtype=np.int64)
-    carry, xi = np.empty(2), np.empty((s, s))
+    bits = empty(_BLOCK * s, np.int64)
+    carry, xi = empty(2, np.float64), empty((s, s), np.float64)
     for k in range(offsets.size - 1):
         first, end = offsets[k], offsets[k + 1]
         done[k] = forward_sequence(b, alpha, first, end, start, transition, carry, bits)

@@ -11,6 +11,7 @@ last bits from run to run.
 
 import numpy as np
 
+from labelwood.core.allocation import empty
 from labelwood.core.kernel import kernel
 from labelwood.core.types import AnyArray, DoubleArray
 
@@ -27,7 +28,7 @@ def diagonal_densities(
     """Log densities for diagonal covariances; `constants` are the logarithms of the norms."""
     s, d = means.shape
     n = values.shape[1]
-    q = np.empty(_BLOCK)
+    q = empty(_BLOCK, np.float64)
     for begin in range(0, n, _BLOCK):
         size = min(_BLOCK, n - begin)
         for k in range(s):
@@ -51,7 +52,7 @@ def diagonal_densities_missing(
     """The same over the observed values only; `constants` (s, d) are those of each feature."""
     s, d = means.shape
     n = values.shape[1]
-    q = np.empty(_BLOCK)
+    q = empty(_BLOCK, np.float64)
     for begin in range(0, n, _BLOCK):
         size = min(_BLOCK, n - begin)
         for k in range(s):
@@ -76,7 +77,7 @@ def full_densities(
     """Log densities for full covariances; `factors` are the inverse Cholesky factors."""
     s, d = means.shape
     n = values.shape[1]
-    q, y, z = np.empty(_BLOCK), np.empty(_BLOCK), np.empty((d, _BLOCK))
+    q, y, z = empty(_BLOCK, np.float64), empty(_BLOCK, np.float64), empty((d, _BLOCK), np.float64)
     for begin in range(0, n, _BLOCK):
         size = min(_BLOCK, n - begin)
         for k in range(s):
@@ -106,7 +107,7 @@ def diagonal_moments(
     """Add Σ γ, Σ γ (x − origin) and Σ γ (x − origin)² of each state and feature."""
     s, d = origin.shape
     n = values.shape[1]
-    g = np.empty(_BLOCK)
+    g = empty(_BLOCK, np.float64)
     for begin in range(0, n, _BLOCK):
         size = min(_BLOCK, n - begin)
         for k in range(s):
@@ -135,7 +136,7 @@ def diagonal_moments_missing(
     """The same over the observed values only."""
     s, d = origin.shape
     n = values.shape[1]
-    g = np.empty(_BLOCK)
+    g = empty(_BLOCK, np.float64)
     for begin in range(0, n, _BLOCK):
         size = min(_BLOCK, n - begin)
         for k in range(s):
@@ -162,7 +163,7 @@ def full_moments(
     """`diagonal_moments` with the lower triangles of Σ γ (x − origin)(x − origin)ᵀ."""
     s, d = origin.shape
     n = values.shape[1]
-    g, z, gz = np.empty(_BLOCK), np.empty((d, _BLOCK)), np.empty(_BLOCK)
+    g, z, gz = empty(_BLOCK, np.float64), empty((d, _BLOCK), np.float64), empty(_BLOCK, np.float64)
     for begin in range(0, n, _BLOCK):
         size = min(_BLOCK, n - begin)
         for k in range(s):

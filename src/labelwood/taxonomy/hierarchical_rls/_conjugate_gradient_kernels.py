@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from labelwood.core.allocation import empty, zeros
 from labelwood.core.kernel import kernel
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import DoubleArray
@@ -21,13 +22,13 @@ def solve(
     has met `tol` stays as it is while the others go on.
     """
     n, width = B.shape
-    alpha, r, p = np.zeros((n, width)), B.copy(), B.copy()
-    Ap, Sp = np.empty((n, width)), np.empty((n_features, width))
-    rr, bb, goal = _column_dots(r, r), np.empty(width), np.empty(width)
+    alpha, r, p = zeros((n, width), np.float64), B.copy(), B.copy()
+    Ap, Sp = empty((n, width), np.float64), empty((n_features, width), np.float64)
+    rr, bb, goal = _column_dots(r, r), empty(width, np.float64), empty(width, np.float64)
     for c in range(width):
         bb[c], goal[c] = rr[c], tol * tol * rr[c]
-    n_iter = np.zeros(width, dtype=np.int64)
-    step, beta = np.empty(width), np.empty(width)
+    n_iter = zeros(width, np.int64)
+    step, beta = empty(width, np.float64), empty(width, np.float64)
     for _ in range(max_iter):
         n_active = 0
         for c in range(width):
@@ -54,7 +55,7 @@ def solve(
         for row in range(n):
             for c in range(width):
                 p[row, c] = r[row, c] + beta[c] * p[row, c]
-    residual = np.zeros(width)
+    residual = zeros(width, np.float64)
     for c in range(width):
         if bb[c] > 0:
             residual[c] = np.sqrt(rr[c] / bb[c])
@@ -88,7 +89,7 @@ def _apply(rows: CSRArrays, p: DoubleArray, Sp: DoubleArray, Ap: DoubleArray) ->
 
 @kernel
 def _column_dots(a: DoubleArray, b: DoubleArray) -> DoubleArray:
-    total = np.zeros(a.shape[1])
+    total = zeros(a.shape[1], np.float64)
     for row in range(a.shape[0]):
         for c in range(a.shape[1]):
             total[c] += a[row, c] * b[row, c]

@@ -9,6 +9,7 @@ time, because the triangle is larger than the cache and would be read and writte
 import numpy as np
 from numpy.typing import NDArray
 
+from labelwood.core.allocation import zeros
 from labelwood.core.kernel import kernel
 from labelwood.core.types import DoubleArray
 from labelwood.taxonomy.hierarchy import PENDING, SUPPORT, Node
@@ -89,7 +90,7 @@ def _flush(inverse: DoubleArray, pending: DoubleArray, factors: DoubleArray, n: 
         middle = start + i + 1
         first = inverse[start:middle]
         # The last row may be alone; its partner is then a buffer that is thrown away.
-        second = inverse[middle : middle + i + 2] if i + 1 < n else np.zeros(i + 2)
+        second = inverse[middle : middle + i + 2] if i + 1 < n else zeros(i + 2, np.float64)
         for p in range(0, factors.size, 4):
             _add_four(first, second, pending[p : p + 4], factors[p : p + 4], i, min(i + 1, n - 1))
 

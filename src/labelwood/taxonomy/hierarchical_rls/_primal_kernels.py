@@ -7,6 +7,7 @@ example costs the square of the number of features, and no row needs to be kept.
 import numpy as np
 from numpy.typing import NDArray
 
+from labelwood.core.allocation import empty, zeros
 from labelwood.core.kernel import kernel
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import DoubleArray
@@ -35,7 +36,7 @@ def learn_primal(
     """Learn from all `examples` in their order, in a node that has the primal form."""
     weights = node.alpha
     inverse = node.inverse.reshape(weights.size, weights.size)
-    solved = np.empty(weights.size)
+    solved = empty(weights.size, np.float64)
     for at in range(examples.rows.size):
         row, sign = examples.rows[at], examples.signs[at]
         start, end = store.indptr[row], store.indptr[row + 1]
@@ -53,9 +54,9 @@ def learn_primal(
 @kernel
 def set_from_support(store: CSRArrays, dual: Node, n: int, primal: Node) -> None:
     """`primal`, which has no examples yet, becomes what `dual` is with its `n` support rows."""
-    weights, inverse = np.zeros(primal.alpha.size), primal.inverse
+    weights, inverse = zeros(primal.alpha.size, np.float64), primal.inverse
     square = inverse.reshape(weights.size, weights.size)
-    solved = np.empty(weights.size)
+    solved = empty(weights.size, np.float64)
     for i in range(n):
         # The rows enter A⁻¹ one by one, by the update of later examples; the residual of zero
         # leaves the weights, which follow from the coefficients at once.
@@ -69,8 +70,8 @@ def set_from_support(store: CSRArrays, dual: Node, n: int, primal: Node) -> None
 def primal_quadratic_forms(X: CSRArrays, node: Node) -> DoubleArray:
     """For each row x of `X`: r = xᵀA⁻¹x, and ‖SᵀA⁻¹x‖² = r − ‖A⁻¹x‖², as SSᵀ = A − I."""
     d = node.alpha.size
-    inverse, solved = node.inverse.reshape(d, d), np.empty(d)
-    result = np.zeros((X.indptr.size - 1, 2))
+    inverse, solved = node.inverse.reshape(d, d), empty(d, np.float64)
+    result = zeros((X.indptr.size - 1, 2), np.float64)
     for row in range(X.indptr.size - 1):
         solved[:] = 0
         for at in range(X.indptr[row], X.indptr[row + 1]):

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from labelwood.core.allocation import empty, zeros
 from labelwood.core.kernel import kernel
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import DoubleArray
@@ -58,18 +59,18 @@ def learn(
     Fewer than all are used when the node needs a larger capacity or the primal form, or when
     pending terms would have to be added to the triangle without `may_flush`.
     """
-    weights = np.zeros(n_features)
-    scratch = np.zeros(n_features)
+    weights = zeros(n_features, np.float64)
+    scratch = zeros(n_features, np.float64)
     rows, capacity = node.rows, node.rows.size
-    products, solved = np.empty(capacity), np.empty(capacity)
+    products, solved = empty(capacity, np.float64), empty(capacity, np.float64)
     add_all(store, rows, node.alpha, counts[SUPPORT], weights)
     for at in range(examples.rows.size):
         row, sign = examples.rows[at], examples.signs[at]
         score = dot(store, row, weights)
         n = counts[SUPPORT]
-        empty = store.indptr[row] == store.indptr[row + 1]
+        is_empty = store.indptr[row] == store.indptr[row + 1]
         wanted = not settings.by_margin or score * sign <= 0 or abs(score) <= settings.margin
-        kept = wanted and not empty
+        kept = wanted and not is_empty
         flushes = counts[PENDING] + _TERMS_PER_EXAMPLE > node.factors.size
         # The caller makes more space, or adds the pending terms in another thread block, and goes
         # on from this example.
@@ -79,7 +80,7 @@ def learn(
         evicts = kept and n == settings.max_support
         counts[SEEN] += 1
         counts[POSITIVE] += sign > 0
-        counts[SELECTED] += (settings.by_margin and not empty) or evicts
+        counts[SELECTED] += (settings.by_margin and not is_empty) or evicts
         if not kept:
             continue
         _clear_all(store, rows, n, weights)
@@ -169,9 +170,9 @@ def quadratic_forms(
 ) -> DoubleArray:
     """For each row x of `X`: r = xᵀ(I + SSᵀ)⁻¹x, and ‖(I + G)⁻¹Sᵀx‖²."""
     n = counts[SUPPORT]
-    scratch = np.zeros(n_features)
-    products, solved = np.empty(n), np.empty(n)
-    result = np.zeros((X.indptr.size - 1, 2))
+    scratch = zeros(n_features, np.float64)
+    products, solved = empty(n, np.float64), empty(n, np.float64)
+    result = zeros((X.indptr.size - 1, 2), np.float64)
     for row in range(X.indptr.size - 1):
         add(X, row, 1.0, scratch)
         for i in range(n):

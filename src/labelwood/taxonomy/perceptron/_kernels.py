@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from labelwood.core.allocation import zeros
 from labelwood.core.kernel import kernel
 from labelwood.core.sparse import CSRArrays
 from labelwood.taxonomy.hierarchy import (
@@ -25,7 +26,7 @@ def learn(
 
     Fewer than all are used when the node needs a larger capacity.
     """
-    weights = np.zeros(n_features)
+    weights = zeros(n_features, np.float64)
     rows, alpha = node.rows, node.alpha
     add_all(store, rows, alpha, counts[SUPPORT], weights)
     for at in range(examples.rows.size):

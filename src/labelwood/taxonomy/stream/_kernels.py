@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from labelwood.core.allocation import zeros
 from labelwood.core.kernel import kernel
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import DoubleArray, IndexArray, PointerArray
@@ -41,9 +42,9 @@ def predict_then_learn(
     `order` has every parent before its children. Row i of `predicted` gets the label set.
     """
     n_nodes = parent.size
-    is_true = np.zeros(n_nodes, dtype=np.bool_)
+    is_true = zeros(n_nodes, np.bool_)
     full = state.inverses.shape[0] > 0
-    solved = np.zeros(state.inverses.shape[1])
+    solved = zeros(state.inverses.shape[1], np.float64)
     for row in range(X.indptr.size - 1):
         start, end = X.indptr[row], X.indptr[row + 1]
         indices, values = X.indices[start:end], X.data[start:end]

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from labelwood.core.allocation import empty, zeros
 from labelwood.core.kernel import kernel
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import DoubleArray, IndexArray, PointerArray
@@ -52,10 +53,10 @@ def walk(
     Where there was no decision that size is 1.
     """
     n, n_folds = X.indptr.size - 1, trees.weights.shape[0]
-    leaves = np.empty((n, roots.size), dtype=np.int64)
+    leaves = empty((n, roots.size), np.int64)
     sizes = np.ones((n, roots.size))
-    row = np.zeros(n_places)  # the values of one row, so that decisions find them directly
-    scores, side, mean = np.empty((n_folds, 1)), np.empty(1), np.empty(1)
+    row = zeros(n_places, np.float64)  # the values of one row, so that decisions find them directly
+    scores, side, mean = empty((n_folds, 1), np.float64), empty(1, np.float64), empty(1, np.float64)
     for i in range(n):
         for p in range(X.indptr[i], X.indptr[i + 1]):
             row[X.indices[p]] = X.data[p]

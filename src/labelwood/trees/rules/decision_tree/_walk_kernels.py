@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from labelwood.core.allocation import empty
 from labelwood.core.kernel import exact_kernel
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import DoubleArray, IndexArray, PointerArray
@@ -44,7 +45,7 @@ def goes_left(trees: Walkable, node: int, value: float) -> bool:
 def walk(X: CSRArrays, trees: Walkable) -> PointerArray:
     """The leaf of each row in each tree."""
     n = X.indptr.size - 1
-    leaves = np.empty((n, trees.roots.size), dtype=np.int64)
+    leaves = empty((n, trees.roots.size), np.int64)
     for row in range(n):
         start, end = X.indptr[row], X.indptr[row + 1]
         for tree in range(trees.roots.size):

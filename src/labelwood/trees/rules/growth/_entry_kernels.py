@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwood.core._order_kernels import stable_order
+from labelwood.core.allocation import empty, zeros
 from labelwood.core.kernel import exact_kernel, kernel
 from labelwood.core.types import FloatArray, IndexArray, PointerArray
 
@@ -42,7 +43,7 @@ def entries_by_feature(
     Also tells which features have only positive values, none of them missing. The order is that
     of a stable counting sort: its cost is linear in the non-zeros.
     """
-    starts = np.zeros(n_features + 1, dtype=np.int64)
+    starts = zeros(n_features + 1, np.int64)
     positive = np.ones(n_features, dtype=np.bool_)
     for row in range(indptr.size - 1):
         if keep_row[row]:
@@ -53,9 +54,9 @@ def entries_by_feature(
     for feature in range(n_features):
         starts[feature + 1] += starts[feature]
     n = starts[n_features]
-    rows = np.empty(n, dtype=np.uint32)
-    features = np.empty(n, dtype=np.uint32)
-    values = np.empty(n, dtype=np.float32)
+    rows = empty(n, np.uint32)
+    features = empty(n, np.uint32)
+    values = empty(n, np.float32)
     for row in range(indptr.size - 1):
         if keep_row[row]:
             for i in range(indptr[row], indptr[row + 1]):
@@ -103,7 +104,7 @@ def _order_by_value(values: FloatArray) -> IndexArray:
     """A stable ordering of float32 values, ascending, NaN last: radix sort for long arrays."""
     n = values.size
     bits = values.view(np.uint32)
-    keys = np.empty(n, dtype=np.uint32)
+    keys = empty(n, np.uint32)
     for i in range(n):
         # Order-preserving bits: a negative number has all bits flipped, another its sign bit.
         # All NaNs share one key, beyond infinity, whatever their payload.
@@ -113,7 +114,7 @@ def _order_by_value(values: FloatArray) -> IndexArray:
             keys[i] = ~bits[i]
         else:
             keys[i] = bits[i] | np.uint32(0x80000000)
-    order, other = np.empty(n, dtype=np.uint32), np.empty(n, dtype=np.uint32)
+    order, other = empty(n, np.uint32), empty(n, np.uint32)
     if n < _RADIX_LENGTH:
         merged = stable_order(keys)
         for i in range(n):
@@ -121,7 +122,7 @@ def _order_by_value(values: FloatArray) -> IndexArray:
         return order
     for i in range(n):
         order[i] = i
-    counts = np.empty(2049, dtype=np.int64)
+    counts = empty(2049, np.int64)
     # Three stable passes over 11, 11 and 10 bits order 32-bit keys, the lowest bits first.
     for shift in (0, 11, 22):
         counts[:] = 0
@@ -145,9 +146,9 @@ def select_rows(entries: Entries, keep_row: BoolArray) -> Entries:
     n = 0
     for i in range(entries.rows.size):
         n += keep_row[entries.rows[i]]
-    rows = np.empty(n, dtype=np.uint32)
-    features = np.empty(n, dtype=np.uint32)
-    values = np.empty(n, dtype=np.float32)
+    rows = empty(n, np.uint32)
+    features = empty(n, np.uint32)
+    values = empty(n, np.float32)
     n = 0
     for i in range(entries.rows.size):
         if keep_row[entries.rows[i]]:

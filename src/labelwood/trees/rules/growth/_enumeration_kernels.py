@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from labelwood.core.allocation import empty, zeros
 from labelwood.core.kernel import exact_kernel
 from labelwood.core.types import DoubleArray, PointerArray
 from labelwood.trees.rules.growth._entry_kernels import Entries
@@ -37,8 +38,8 @@ def all_splits(
     """
     # Each entry can end at most two candidate sides, without and with the missing values.
     capacity = 2 * (end - start) + 1
-    records, sums = np.empty((capacity, 6)), np.empty((capacity, n_outputs))
-    missing, outer = np.zeros(n_outputs), np.zeros(n_outputs)
+    records, sums = empty((capacity, 6), np.float64), empty((capacity, n_outputs), np.float64)
+    missing, outer = zeros(n_outputs, np.float64), zeros(n_outputs, np.float64)
     n_found = 0
     while start < end:
         segment = next_segment(entries, start, end, n, kinds)
@@ -94,9 +95,9 @@ def category_sums(
 
     Category 0 has no entries: the caller finds it as the node less all others.
     """
-    counts = np.zeros(n_categories + 1, dtype=np.int64)
-    weights = np.zeros(n_categories + 1)
-    sums = np.zeros((n_categories + 1, n_outputs))
+    counts = zeros(n_categories + 1, np.int64)
+    weights = zeros(n_categories + 1, np.float64)
+    sums = zeros((n_categories + 1, n_outputs), np.float64)
     for i in range(start, end):
         value = entries.values[i]
         category = n_categories if np.isnan(value) else np.int64(value)

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from labelwood.core.allocation import zeros
 from labelwood.core.kernel import exact_kernel
 from labelwood.core.types import DoubleArray, IndexArray, PointerArray
 from labelwood.trees.rules.growth._entry_kernels import Entries
@@ -63,7 +64,7 @@ def best_split_of_many(
 ) -> DoubleArray:
     """The record of the best numeric split for many outputs, whose scores are summed."""
     best = np.full(6, -np.inf)
-    work = np.zeros((4, totals.size))  # sums of: missing, outer, one side, the other
+    work = zeros((4, totals.size), np.float64)  # sums of: missing, outer, one side, the other
     missing = work[0]
     while start < end:
         segment = next_segment(entries, start, end, n, kinds)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwood.core._order_kernels import stable_order
+from labelwood.core.allocation import empty, zeros
 from labelwood.core.kernel import exact_kernel
 from labelwood.core.types import DoubleArray, FloatArray, IndexArray
 from labelwood.trees.rules.growth._entry_kernels import BoolArray, Entries, sort_segment
@@ -170,12 +171,12 @@ def best_split_of_one(
         if kinds[feature] == CATEGORICAL:
             bounds[k] = -np.inf
     # The most promising features first: the sooner a good split is known, the fewer are scanned.
-    open_segments, n_open = np.empty(n_segments, dtype=np.int64), 0
+    open_segments, n_open = empty(n_segments, np.int64), 0
     for k in range(n_segments):
         if bounds[k] > best[SCORE]:
             open_segments[n_open] = k
             n_open += 1
-    keys = np.empty(n_open)
+    keys = empty(n_open, np.float64)
     for j in range(n_open):
         keys[j] = -bounds[open_segments[j]]
     for j in stable_order(keys):
@@ -203,7 +204,7 @@ def _segment_totals(
     added up several times as fast, and a byte a row stays in the cache.
     """
     features, rows = entries.features, entries.rows
-    totals = np.empty((min(end - start, _most_segments(features, start, end)), 4))
+    totals = empty((min(end - start, _most_segments(features, start, end)), 4), np.float64)
     k, i = 0, start
     while i < end:
         first, feature = i, features[i]
@@ -243,7 +244,7 @@ def _scan_feature(
     best: DoubleArray,
 ) -> None:
     """All splits of one feature, whose entries are sorted."""
-    missing = np.zeros(3)  # rows, weight, target
+    missing = zeros(3, np.float64)  # rows, weight, target
     for i in range(segment.top, segment.end):
         missing[0] += 1
         missing[1] += stats[entries.rows[i], 0]

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from labelwood.core.allocation import zeros
 from labelwood.core.kernel import kernel
 from labelwood.core.types import PointerArray
 
@@ -26,8 +27,8 @@ def pair_counts(
 ) -> tuple[PointerArray, PointerArray]:
     """For every pair of tests the samples that satisfy both, and those of them with target 1."""
     m, n_words = tests.shape
-    counts = np.zeros((m, m), dtype=np.int64)
-    positives = np.zeros((m, m), dtype=np.int64)
+    counts = zeros((m, m), np.int64)
+    positives = zeros((m, m), np.int64)
     for i in range(m):
         for j in range(i, m):
             n, t = 0, 0
