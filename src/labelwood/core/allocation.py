@@ -1,7 +1,7 @@
 """New arrays inside kernels, which compile faster than `np.empty` and `np.zeros`.
 
 Numba compiles a function for every `np.empty` of another type, again for kernels with other
-arithmetic, and three for `np.zeros`: they were half of the functions that a first fit compiled.
+arithmetic, and three for `np.zeros`: 27 of the 65 functions that a first `OneVsRestSVM` compiled.
 `empty` and `zeros` are instructions within the kernel. Both take a size, or a tuple of sizes, and a
 NumPy type; arrays are C-contiguous.
 """
