@@ -100,12 +100,15 @@ def row_products(
     for k in range(labels.size):
         if k >= bounds.k and bounds.highest[k] < best[bounds.k - 1]:
             return resized(products, k)
+        # A branch on whether the row has the feature would be unpredictable; a store to place 0
+        # costs nothing.
         begin, stop = centers.indptr[labels[k]], centers.indptr[labels[k] + 1]
         for p in range(np.uint64(begin), np.uint64(stop)):
             gathered[places[centers.indices[p]]] = centers.data[p]
         products[k] = _dot(X.data, order, np.uint64(0), np.uint64(n), gathered)
         for p in range(n + 1):
             gathered[p] = 0
+        # This score only decides where to stop; bounds leave more room than it can be wrong by.
         distance = max(squares - 2 * products[k] + center_squares[labels[k]], 0.0)
         _insert_score(best, bounds.scores[k] + bounds.share * _log_p(distance, bounds))
     return products

@@ -8,8 +8,8 @@ from builders import random_csr, random_labels
 from labelwood import FastXMLClassifier, PfastreXMLClassifier
 from labelwood.core.sparse import csr_arrays
 from labelwood.trees.fastxml import top_nodes
-from labelwood.trees.fastxml._top_kernels import score_tops, transpose_tops
 from labelwood.trees.fastxml.top_nodes import TopNodes
+from labelwood.trees.fastxml.top_nodes._kernels import score_tops, transpose_tops
 
 KINDS = pytest.mark.parametrize("kind", [FastXMLClassifier, PfastreXMLClassifier])
 

@@ -3,10 +3,10 @@
 import numpy as np
 
 from labelwood.core.lanes import WIDTH
-from labelwood.trees.labeltree._lookup_kernels import feature_directory
-from labelwood.trees.labeltree._posting_kernels import transpose_blocks
 from labelwood.trees.labeltree.arrays import LabelForest
 from labelwood.trees.labeltree.row_index import NO_DIRECTORY, NO_POSTINGS, Directory, Postings
+from labelwood.trees.labeltree.row_index._lookup_kernels import feature_directory
+from labelwood.trees.labeltree.row_index._posting_kernels import transpose_blocks
 
 
 def random_forest(n_features, n_labels, *, n_trees=1, gaps=False, seed=0):

@@ -11,10 +11,10 @@ from builders import random_csr, separable
 from labelwood import LabelTreeClassifier
 from labelwood.core.lanes import WIDTH
 from labelwood.core.sparse import csr_arrays
-from labelwood.trees.labeltree import row_index
-from labelwood.trees.labeltree._lookup_kernels import feature_directory
-from labelwood.trees.labeltree._posting_kernels import score_blocks, transpose_blocks
 from labelwood.trees.labeltree.row_index import Directory, Postings, RowIndex
+from labelwood.trees.labeltree.row_index import index as row_index
+from labelwood.trees.labeltree.row_index._lookup_kernels import feature_directory
+from labelwood.trees.labeltree.row_index._posting_kernels import score_blocks, transpose_blocks
 from trees.labeltree.forests import dense_weights, random_forest
 
 D, L = 60, 70

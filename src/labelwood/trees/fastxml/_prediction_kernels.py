@@ -18,7 +18,7 @@ from labelwood.core.kernel import kernel
 from labelwood.core.prefetch import prefetch
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import DoubleArray, FloatArray, IndexArray, PointerArray
-from labelwood.trees.fastxml._top_kernels import score_tops
+from labelwood.trees.fastxml.top_nodes._kernels import score_tops
 
 if TYPE_CHECKING:  # the arrays call these kernels
     from labelwood.trees.fastxml.arrays import Forest

@@ -18,8 +18,8 @@ from labelwood.core.kernel import kernel
 from labelwood.core.lanes import WIDTH, larger, load, splat, store
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import FloatArray, IndexArray, PointerArray
-from labelwood.trees.labeltree._lookup_kernels import Found, allocate_found, lookup_dot
-from labelwood.trees.labeltree._posting_kernels import score_blocks
+from labelwood.trees.labeltree.row_index._lookup_kernels import Found, allocate_found, lookup_dot
+from labelwood.trees.labeltree.row_index._posting_kernels import score_blocks
 
 if TYPE_CHECKING:
     from labelwood.trees.labeltree.arrays import LabelForest, Search
@@ -297,6 +297,7 @@ def search_tree(
     spread, one_row = np.empty(0, dtype=np.float32), np.empty(WIDTH, dtype=np.float32)
     best, best_nodes = np.empty(beam, dtype=np.float32), np.empty(beam, dtype=np.int64)
     while _any_standing(nodes):
+        # Both give bare products, and what is made of these is the same code: equal to the bit.
         if by_rows:
             _score_by_rows(X, forest, postings, nodes, beam, width, blocks, places, scores)
         else:

@@ -61,6 +61,6 @@ class TopNodesOf:
 
 
 def _make_top_nodes(forest: "Forest", n_features: int) -> TopNodes:
-    from labelwood.trees.fastxml._top_kernels import transpose_tops
+    from labelwood.trees.fastxml.top_nodes._kernels import transpose_tops
 
     return TopNodes(*transpose_tops(forest, n_features))

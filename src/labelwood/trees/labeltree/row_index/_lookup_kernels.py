@@ -15,7 +15,7 @@ from labelwood.core.types import FloatArray, IndexArray, PointerArray
 
 if TYPE_CHECKING:
     from labelwood.trees.labeltree.arrays import LabelForest
-    from labelwood.trees.labeltree.row_index import Directory
+    from labelwood.trees.labeltree.row_index.index import Directory
 
 _START = np.uint64(0)
 _SHARE = 2  # features to a place of the directory, which is then as large as half of them

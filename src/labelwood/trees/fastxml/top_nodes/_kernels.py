@@ -15,7 +15,7 @@ from labelwood.core.types import DoubleArray, FloatArray, IndexArray, PointerArr
 
 if TYPE_CHECKING:
     from labelwood.trees.fastxml.arrays import Forest
-    from labelwood.trees.fastxml.top_nodes import TopNodes
+    from labelwood.trees.fastxml.top_nodes.record import TopNodes
 
 _ONE = np.uint64(1)
 # A row is expected to read so many weights of a node (all of them, times the probability of coming
@@ -35,6 +35,7 @@ def _number_top_nodes(forest: "Forest", numbers: NDArray[np.int32]) -> tuple[int
         numbers[node] = -1
         if forest.right[node] < 0:
             continue
+        # A child comes after its parent, so the probability of reaching the parent is known.
         reach[node + 1] = reach[node] / 2
         reach[forest.right[node]] = reach[node] / 2
         expected = reach[node] * (forest.weight_indptr[node + 1] - forest.weight_indptr[node])
@@ -84,6 +85,8 @@ def score_tops(X: CSRArrays, i: int, tops: "TopNodes", scores: DoubleArray) -> b
         reads += tops.indptr[feature + _ONE] - tops.indptr[feature]
     if reads > tops.reads:
         return False
+    # Scores are few enough for the first cache, and weights are read one after the other, which
+    # makes it worth while to score nodes that the row will not meet.
     for top in range(scores.size):
         scores[top] = 0
     for p in range(first, end):

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from labelwood.core.second_use import SecondUse, same_arrays
 from labelwood.core.types import FloatArray, IndexArray, PointerArray
-from labelwood.trees.labeltree._lookup_kernels import feature_directory
-from labelwood.trees.labeltree._posting_kernels import BLOCKS_OF_WORD, transpose_blocks
+from labelwood.trees.labeltree.row_index._lookup_kernels import feature_directory
+from labelwood.trees.labeltree.row_index._posting_kernels import BLOCKS_OF_WORD, transpose_blocks
 
 if TYPE_CHECKING:
     from labelwood.trees.labeltree.arrays import LabelForest

@@ -17,7 +17,7 @@ from labelwood.core.types import FloatArray, IndexArray, PointerArray
 
 if TYPE_CHECKING:
     from labelwood.trees.labeltree.arrays import LabelForest
-    from labelwood.trees.labeltree.row_index import Postings
+    from labelwood.trees.labeltree.row_index.index import Postings
 
 BLOCKS_OF_WORD = 32  # bits of a word below the number of its first posting
 _LANES = np.uint64(WIDTH)
@@ -49,6 +49,7 @@ def _mark_postings(
             feature = int(forest.features[row])
             words[feature * n_words + block // BLOCKS_OF_WORD] |= bit
             starts[feature + 1] += np.int64(count_bits(_lane_mask(forest, row)))
+    # Words are in the order of features and blocks, so the postings are numbered as they are met.
     number = np.uint64(0)
     for w in range(words.size):
         size = count_bits(words[w])
@@ -75,7 +76,9 @@ def transpose_blocks(
         for row in range(forest.block_indptr[block], forest.block_indptr[block + 1]):
             feature, mask = int(forest.features[row]), _lane_mask(forest, row)
             q = _posting(words[feature * n_words + block // BLOCKS_OF_WORD], bit)
+            # Blocks come in order, so the weights of a feature are appended in theirs.
             heads[q] = np.uint32(ends[feature] - starts[feature]) << _HEAD | np.uint32(mask)
+            # Lanes need not be in order in a block, and must be where they are unpacked.
             for p in range(forest.entry_indptr[row], forest.entry_indptr[row + 1]):
                 one_row[forest.lanes[p]] = forest.weights[p]
             for lane in range(WIDTH):
@@ -113,6 +116,8 @@ def score_blocks(
         for k in range(blocks.size):
             word = postings.words[first + (blocks[k] >> _BLOCK_BITS)]
             bit = blocks[k] & _LAST_BLOCK
+            # Nine of ten bits are set, so the branch is foreseen, and the waits for many blocks
+            # overlap.
             if word >> bit & _ONE:
                 head = postings.heads[_posting(word, bit)]
                 offset = start + np.uint64(head >> _HEAD)
