@@ -1,4 +1,7 @@
-"""Plots as SVG: the same rows give the same bytes, and no display is needed."""
+"""Plots as SVG: the same rows give the same bytes, and no display is needed.
+
+The background is transparent, text and axes are gray: readable on a light and on a dark page.
+"""
 
 import importlib
 import io
@@ -10,10 +13,23 @@ from labelwood.errors import MissingExtraError
 if TYPE_CHECKING:  # a result draws its rows
     from labelwood.studies._result import Row
 
+GRAY = "#868686"  # of text, axes and lines of reference
 # Identifiers from a fixed salt, text as text, no date: nothing that differs between two runs.
-_SETTINGS = {"svg.hashsalt": "labelwood", "svg.fonttype": "none", "font.size": 9}
+_SETTINGS = {
+    "svg.hashsalt": "labelwood",
+    "svg.fonttype": "none",
+    "font.size": 9,
+    "savefig.transparent": True,
+    "legend.frameon": False,
+    "grid.color": GRAY,
+    **dict.fromkeys(
+        ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), GRAY
+    ),
+}
 _METADATA = {"Date": None, "Creator": "labelwood"}
 _WIDE = 300  # from which end of an axis to the other, for the ticks 1, 2, 5, 10 … on a panel
+_LETTER = 0.075  # inches of a letter in a legend, on average
+_HANDLE = 0.6  # inches of the line before a name and of the space after it
 
 
 def require_matplotlib() -> Any:
@@ -46,7 +62,10 @@ def legend_below(figure: Any, panels: Iterable[Any]) -> None:
         for panel in panels
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)
     }
-    figure.legend(list(named.values()), list(named), loc="outside lower center", ncols=4)
+    # Text is measured only when a browser shows it, so the width of a column is estimated.
+    width = _HANDLE + _LETTER * max(map(len, named), default=0)
+    n_columns = min(4, max(1, int(figure.get_figwidth() / width)))
+    figure.legend(list(named.values()), list(named), loc="outside lower center", ncols=n_columns)
 
 
 def draw_panels(
@@ -55,7 +74,8 @@ def draw_panels(
     """A panel for each value of column `panel`: `y` against `x`, a curve for each of `curve`.
 
     A figure that has no `x`, such as a published one, is a dashed line across its panel, in
-    the colour of the curve that is called the same up to a comma.
+    the colour of the curve that is called the same up to a comma. Every curve with an `x` has
+    a colour of its own.
     """
     titles = list(dict.fromkeys(str(row[panel]) for row in rows))
     n_columns = min(3, len(titles))
@@ -64,8 +84,7 @@ def draw_panels(
     panels = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
     for axes in panels[len(titles) :]:
         axes.remove()
-    names = dict.fromkeys(str(row[curve]).partition(",")[0] for row in rows)
-    colours = {name: f"C{i}" for i, name in enumerate(names)}
+    colours = _colours(rows, curve, x)
     for axes, title in zip(panels, titles, strict=False):
         own = [row for row in rows if row[panel] == title and row.get(y) is not None]
         for name in dict.fromkeys(str(row[curve]) for row in own):
@@ -73,14 +92,24 @@ def draw_panels(
         axes.set(title=title, xlabel=x, ylabel=y, xscale="log")
         values: list[Any] = [row[y] for row in own]
         axes.set_ylim(0, 1.08 * max(values, default=1))
-        _plain_ticks(axes.xaxis)
+        plain_ticks(axes.xaxis)
     legend_below(figure, panels[: len(titles)])
+
+
+def _colours(rows: Sequence["Row"], curve: str, x: str) -> dict[str, str]:
+    """A colour for every curve; those without `x` share that of their name up to a comma."""
+    placed = {str(row[curve]) for row in rows if row.get(x) is not None}
+    colours: dict[str, str] = {}
+    for name in dict.fromkeys(str(row[curve]) for row in rows):
+        base = name if name in placed else name.partition(",")[0]
+        colours[name] = colours.setdefault(base, f"C{len(set(colours.values()))}")
+    return colours
 
 
 def _curve(
     axes: Any, rows: Sequence["Row"], x: str, y: str, name: str, colours: dict[str, str]
 ) -> None:
-    colour = colours[name.partition(",")[0]]
+    colour = colours[name]
     points = [(row[x], row[y]) for row in rows if row.get(x) is not None]
     if points:
         axes.plot(*zip(*points, strict=True), "o-", markersize=4, color=colour, label=name)
@@ -88,7 +117,7 @@ def _curve(
         axes.axhline(rows[0][y], linestyle="--", linewidth=1, color=colour, label=name)
 
 
-def _plain_ticks(axis: Any) -> None:
+def plain_ticks(axis: Any) -> None:
     """1, 2, 5, 10 … on a logarithmic axis, or 1, 10, 100 … where so many would overlap."""
     ticker = importlib.import_module("matplotlib.ticker")
     low, high = axis.get_view_interval()

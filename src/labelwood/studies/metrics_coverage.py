@@ -9,7 +9,7 @@ observation of their labels is drawn (Jain, Prabhu and Varma, KDD 2016, th. 4.3 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from labelwood.studies._plot import legend_below
+from labelwood.studies._plot import GRAY, legend_below
 from labelwood.studies._result import Row
 from labelwood.studies._study import Options, Study
 
@@ -178,7 +178,7 @@ def draw(figure: Any, rows: Sequence[Row]) -> None:
         places = [names.index(str(row["figure"])) for row in own]
         label = f"{interval}, n = {n:,}"
         axes.plot([row["measured"] for row in own], places, "o", ms=4, color=f"C{k}", label=label)
-    axes.axvline(100 * (1 - DELTA), linestyle="--", linewidth=1, color="grey")
+    axes.axvline(100 * (1 - DELTA), linestyle="--", linewidth=1, color=GRAY)
     axes.set(xlabel="intervals that hold, percent", yticks=range(len(names)), yticklabels=names)
     axes.invert_yaxis()
     legend_below(figure, [axes])

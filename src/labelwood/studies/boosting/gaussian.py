@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from labelwood.studies._plot import legend_below
+from labelwood.studies._plot import GRAY, legend_below
 from labelwood.studies._result import Row
 from labelwood.studies._study import Options, Study
 
@@ -87,9 +87,7 @@ def draw(figure: Any, rows: Sequence[Row]) -> None:
     for name in ("delta²", "gold", "guaranteed", "theory", "discrepancy"):
         axes.plot(n, [row[name] for row in rows], "o-", markersize=3, label=name)
     rate = np.log(n) / n
-    axes.plot(
-        n, rate * float(rows[0]["theory"] or 0) / rate[0], "--", color="grey", label="ln(n)/n"
-    )
+    axes.plot(n, rate * float(rows[0]["theory"] or 0) / rate[0], "--", color=GRAY, label="ln(n)/n")
     axes.set(xlabel="n", ylabel="squared", xscale="log", yscale="log")
     legend_below(figure, [axes])
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from labelwood.studies._plot import GRAY
 from labelwood.studies._result import Row
 from labelwood.studies._study import Options, Study
 
@@ -47,7 +48,7 @@ def draw(figure: Any, rows: Sequence[Row]) -> None:
         own = [row for row in rows if row["loss"] == title]
         path = [row for row in own if "step" in row]
         axes.plot([row["step"] for row in path], [row["error"] for row in path])
-        axes.axhline(own[-1]["least error"], linestyle=":", color="grey")
+        axes.axhline(own[-1]["least error"], linestyle=":", color=GRAY)
         axes.set(title=title, xlabel="step", ylabel="squared error", xscale="log")
 
 

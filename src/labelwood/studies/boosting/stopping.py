@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from labelwood.studies._plot import legend_below
+from labelwood.studies._plot import legend_below, plain_ticks
 from labelwood.studies._result import Row
 from labelwood.studies._study import Options, Study
 
@@ -69,13 +69,12 @@ def _sizes(options: Options) -> tuple[tuple[int, ...], int]:
 
 
 def draw(figure: Any, rows: Sequence[Row]) -> None:
-    """Errors against n on linear axes (Figure 3.2) above those on logarithmic ones (3.3)."""
+    """Errors against n on linear axes (Figure 3.2) beside those on logarithmic ones (3.3)."""
     titles = list(dict.fromkeys(str(row["part"]) for row in rows))
-    figure.set_size_inches(3.3 * len(titles), 6.2)
-    panels = figure.subplots(2, len(titles), squeeze=False)
-    for column, title in enumerate(titles):
-        for line, scale in enumerate(("linear", "log")):
-            axes = panels[line][column]
+    figure.set_size_inches(8.0, 3.0 * len(titles) + 0.6)
+    panels = figure.subplots(len(titles), 2, squeeze=False)
+    for line, title in zip(panels, titles, strict=True):
+        for axes, scale in zip(line, ("linear", "log"), strict=True):
             for rule in RULES:
                 own = [r for r in rows if r["part"] == title and r["rule"] == rule and r.get("n")]
                 axes.errorbar(
@@ -88,6 +87,9 @@ def draw(figure: Any, rows: Sequence[Row]) -> None:
                 )
             axes.set(title=title, xlabel="n", ylabel="mean squared error")
             axes.set(xscale=scale, yscale=scale)
+            if scale == "log":
+                plain_ticks(axes.xaxis)
+                plain_ticks(axes.yaxis)
     legend_below(figure, panels.ravel())
 
 

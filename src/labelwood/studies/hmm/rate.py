@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from labelwood.studies._plot import legend_below
+from labelwood.studies._plot import legend_below, plain_ticks
 from labelwood.studies._result import Row
 from labelwood.studies._study import Options, Study
 from labelwood.studies.hmm._two_state import draw_sample, gap, sequences
@@ -99,6 +99,8 @@ def draw(figure: Any, rows: Sequence[Row]) -> None:
                 label="slope 1",
             )
         axes.set(xlabel="√(d/n)", ylabel=name, xscale="log", yscale="log")
+        plain_ticks(axes.xaxis)
+        plain_ticks(axes.yaxis)
     legend_below(figure, panels)
 
 

@@ -7,6 +7,7 @@ returns of the S&P 500 from 1950 on, and the eruptions of Old Faithful in time o
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from labelwood.studies._plot import GRAY
 from labelwood.studies._result import Row
 from labelwood.studies._study import Options, Study
 
@@ -94,7 +95,7 @@ def draw(figure: Any, rows: Sequence[Row]) -> None:
         best = min(own, key=lambda row: row["BIC"])
         values = [float(one) for one in best["series"].split()]
         path = [int(one) for one in best["path"].split()]
-        axes.plot(values, color="gray", linewidth=0.5)
+        axes.plot(values, color=GRAY, linewidth=0.5)
         for state in sorted(set(path)):
             chosen = [t for t, one in enumerate(path) if one == state]
             axes.plot(chosen, [values[t] for t in chosen], ".", color=f"C{state}", markersize=3)

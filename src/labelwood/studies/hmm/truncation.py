@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from labelwood.studies._plot import legend_below
+from labelwood.studies._plot import GRAY, legend_below
 from labelwood.studies._result import Row
 from labelwood.studies._study import Options, Study
 from labelwood.studies.hmm._two_state import LENGTH, ZETA, draw_sample, gap, sequences
@@ -96,7 +96,7 @@ def draw(figure: Any, rows: Sequence[Row]) -> None:
             x = [row["k"] for row in own]
             values = [max(row[name], 1e-16) for row in own]
             axes.plot(x, values, "o-", markersize=3, color=f"C{i}", label=f"η² = {snr:g}")
-        axes.plot(x, [row["ρ̃^k"] for row in own], "--", color="gray", label="ρ̃^k")
+        axes.plot(x, [row["ρ̃^k"] for row in own], "--", color=GRAY, label="ρ̃^k")
         axes.set(title=name, xlabel="k", yscale="log")
     legend_below(figure, panels)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from labelwood.studies._plot import legend_below
+from labelwood.studies._plot import GRAY, legend_below
 from labelwood.studies._result import Row
 from labelwood.studies._study import Options, Study
 from labelwood.studies.mab._sequences import (
@@ -134,7 +134,7 @@ def draw(figure: Any, rows: Sequence[Row]) -> None:
             if panel == "time":
                 _curve(axes, points, x, "FDP 90 %", color=f"C{k}", linestyle=":")
         if y != "power":
-            axes.axhline(ALPHA, color="black", linewidth=0.8, linestyle="--", label="α")
+            axes.axhline(ALPHA, color=GRAY, linewidth=0.8, linestyle="--", label="α")
         axes.set(xlabel="share of effects", ylabel=y, ylim=(0, None))
     panels[0].set(xlabel="J", ylabel="FDR (dotted: FDP 90 %)", xscale="log")
     legend_below(figure, panels)

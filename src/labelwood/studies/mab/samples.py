@@ -8,7 +8,7 @@ sizes then lie along one line of slope 1. The chapter has no such figure.
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from labelwood.studies._plot import legend_below
+from labelwood.studies._plot import GRAY, legend_below
 from labelwood.studies._result import Row
 from labelwood.studies._study import Options, Study
 
@@ -134,7 +134,7 @@ def _draw_line(axes: Any, x: "DoubleArray", y: "DoubleArray") -> None:
 
     times = np.exp(np.log(y / x).mean())
     ends = np.array([x.min(), x.max()])
-    axes.plot(ends, times * ends, "--", color="grey", linewidth=1, label="slope 1")
+    axes.plot(ends, times * ends, "--", color=GRAY, linewidth=1, label="slope 1")
 
 
 STUDY = Study(

@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from labelwood.studies._plot import GRAY
 from labelwood.studies._result import Row
 from labelwood.studies._study import Options, Study
 
@@ -78,7 +79,7 @@ def draw(figure: Any, rows: Sequence[Row]) -> None:
         chosen = [row for row in rows if row["interval"] == look]
         shifts = [str(row["shift"]) for row in chosen]
         axes.plot(shifts, [row["measured"] for row in chosen], "o-", label=look)
-    axes.axhline(100 * LEVEL, color="gray", linestyle="--", linewidth=1, label="stated")
+    axes.axhline(100 * LEVEL, color=GRAY, linestyle="--", linewidth=1, label="stated")
     axes.set(xlabel="shift (standard deviations)", ylabel="intervals that hold, per cent")
     axes.legend()
 

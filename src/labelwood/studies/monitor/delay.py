@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from statistics import NormalDist
 from typing import Any
 
-from labelwood.studies._plot import legend_below
+from labelwood.studies._plot import GRAY, legend_below
 from labelwood.studies._result import Row
 from labelwood.studies._study import Options, Study
 
@@ -125,14 +125,14 @@ def _row(part: str, delays: dict[float, Any], healthy: Any) -> Row:
 
 def draw(figure: Any, rows: Sequence[Row]) -> None:
     """Delay over the optimum at each shift, with the bound 1.3."""
-    figure.set_size_inches(6.8, 4.0)
+    figure.set_size_inches(6.8, 5.2)
     axes = figure.subplots()
     shifts = list(OPTIMUM)
     for i, row in enumerate(rows):
         ratios = [row[f"ratio {shift:g}"] for shift in shifts]
         axes.plot(shifts, ratios, "o-", markersize=4, color=f"C{i}", label=row["detector"])
-    axes.axhline(1.3, color="gray", linestyle="--", linewidth=1, label="1.3 of the optimum")
-    axes.axhline(1.0, color="gray", linewidth=1, label="optimum")
+    axes.axhline(1.3, color=GRAY, linestyle="--", linewidth=1, label="1.3 of the optimum")
+    axes.axhline(1.0, color=GRAY, linewidth=1, label="optimum")
     axes.set(xlabel="shift (standard deviations)", ylabel="delay / optimum", yscale="log")
     legend_below(figure, [axes])
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
-from labelwood.studies._plot import legend_below
+from labelwood.studies._plot import GRAY, legend_below
 from labelwood.studies._result import Row
 from labelwood.studies._study import Options, Study
 
@@ -115,7 +115,7 @@ def draw(figure: Any, rows: Sequence[Any]) -> None:
             color=color,
             label="one by one" if key == "run length" else "in blocks",
         )
-    axes.axvline(RUN_LENGTH, color="gray", linestyle="--", linewidth=1, label="promise")
+    axes.axvline(RUN_LENGTH, color=GRAY, linestyle="--", linewidth=1, label="promise")
     axes.set(xscale="log", xlabel="steps before a false alarm", yticks=list(places))
     axes.set_yticklabels([row["figure"] for row in rows], fontsize=8)
     axes.invert_yaxis()
