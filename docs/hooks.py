@@ -1,9 +1,12 @@
-"""Fills the command line page from the command line itself, and sets formulas."""
+"""Fills the command line page from the command line itself, sets formulas, and gives every
+parameter of the Python reference a row with its own type and default."""
 
 import re
 import textwrap
 from typing import Any
 
+import griffe
+from mkdocs.plugins import event_priority
 from typer.testing import CliRunner
 
 MARK = "<!-- commands -->"
@@ -18,6 +21,62 @@ INDEX = re.compile(
 POWER = re.compile(
     r"(?:(?<=[\w)\]|‖])|^)\^(\([^()]*\)|\{[^{}]*\}|[−-]?\d+(?:\.\d+)?|[−-]?[A-Za-zα-ω]\b)"
 )
+OPTION = re.compile(r"(?<![\w-])--?[a-z][\w-]*")
+PARAMETERS = re.compile(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n---|\Z)", re.MULTILINE | re.DOTALL)
+# A row of numpydoc, `a, b : float, int`, and the indented lines below it.
+ROW = re.compile(r"^(\S[^:\n]*?) *(?::(.*))?\n((?:(?:[ \t].*)?(?:\n|\Z))*)", re.MULTILINE)
+KIND = re.compile(r"(?:sequence of )?(?:int|float|str|bool)(?: or None)?")
+
+
+class OwnRows(griffe.Extension):  # type: ignore[misc]
+    """Splits rows of several parameters, of which griffe shows the first one's default."""
+
+    def on_object(self, *, obj: Any, **_: Any) -> None:
+        """Rewrite the section of parameters in the docstring of a class or function."""
+        if obj.is_function:
+            for parameter in obj.parameters:
+                constant = obj.module.members.get(str(parameter.default))
+                if constant is not None and constant.is_attribute and constant.value:
+                    parameter.default = constant.value
+        if obj.docstring and (obj.is_class or obj.is_function):
+            obj.docstring.value = PARAMETERS.sub(
+                lambda section: section[0].replace(section[1], own_rows(section[1])),
+                obj.docstring.value,
+            )
+
+
+def own_rows(section: str) -> str:
+    """A section of parameters with one row for each of them.
+
+    >>> print(own_rows("tol, max_iter : float, int\\n    Of the solver."))
+    tol : float
+        Of the solver.
+    max_iter : int
+        Of the solver.
+    """
+    section = re.sub(r"\\\n *", "", section)  # a row that goes on in the next line
+
+    def split(row: re.Match[str]) -> str:
+        # A hyphen would make array-like the difference of two names.
+        kind = (row[2] or "").strip().replace("array-like", "array\N{NON-BREAKING HYPHEN}like")
+        # Of choices in braces griffe shows the first as the default.
+        kind = re.sub(r"\{([^{}]*)\}(?:, optional)?", r"one of \1", kind)
+        names, kinds = row[1].split(", "), kind.split(", ")
+        if len(kinds) != len(names) or not all(map(KIND.fullmatch, kinds)):
+            kinds = [kind] * len(names)
+        below = row[3].rstrip("\n")
+        rows = [f"{name} : {kind}\n{below}" for name, kind in zip(names, kinds, strict=True)]
+        return "\n".join(rows) + row[3][len(below) :]
+
+    return ROW.sub(split, section)
+
+
+@event_priority(100)  # before mkdocstrings reads its options
+def on_config(config: Any) -> Any:
+    """Let the Python reference read docstrings by `OwnRows`."""
+    options = config.plugins["mkdocstrings"].config.handlers["python"]["options"]
+    options["extensions"] = ["docs/hooks.py:OwnRows"]
+    return config
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
@@ -65,6 +124,8 @@ def on_page_content(html: str, **_: Any) -> str:
     for place, part in enumerate(parts):
         if code == 1 and parts[place - 1] == "<code>" and len(part) > 24:
             parts[place] = re.sub(r"(?<=\w)(::|[._/])(?=\w)", r"\1<wbr>", part)
+        if code == 1 and parts[place - 1] == "<code>":
+            parts[place] = OPTION.sub(r'<span class="option">\g<0></span>', parts[place])
         if re.match(r"<(code|pre|script|style)\b", part):
             code += 1
         elif re.match(r"</(code|pre|script|style)>", part):

@@ -29,8 +29,12 @@ class KernelBoostingRegressor(MultiOutputMixin, RegressorMixin, KernelBoosting):
     kernel : {"gaussian", "laplacian", "sobolev", "polynomial", "linear", "precomputed"}
         Divided by its largest value, so that k ≤ 1. The Sobolev kernel Π_j (1 + min(x_j, x'_j))
         is for features in [0, 1].
-    gamma, degree, coef0 :
+    gamma : float or None
         As of `KernelRidgeRegressor`.
+    degree : int
+        Of the polynomial kernel (γ x·x' + coef0)^degree.
+    coef0 : float
+        Of the polynomial kernel, what is added to γ x·x'.
     stopping : {"theory", "guaranteed", "discrepancy", "cv"} or int
         "theory" is c/(α δ_n²) with a c set once (`boosting.stopping.THEORY_CONSTANT`);
         "guaranteed" the printed ⌊1/(δ_n² max(8, M))⌋, for which the theorem holds and which is
@@ -51,6 +55,7 @@ class KernelBoostingRegressor(MultiOutputMixin, RegressorMixin, KernelBoosting):
         Landmarks of the Nyström approximation; None takes all samples up to 3,000 and 500
         landmarks beyond.
     landmarks : {"uniform", "leverage"}
+        Drawn uniformly, or by approximate ridge leverage scores.
     max_iter : int
         Limit of steps of all rules.
     random_state : int, SeedSequence, Generator or None
@@ -155,11 +160,35 @@ class KernelBoostingClassifier(KernelBoosting, LabelEstimator):
     sigma : float or None
         Standard deviation of the response as 0 or 1, √(mean of p(1 − p)), or of the targets ±1
         for squared loss; None estimates it by a pilot fit.
-    kernel, gamma, degree, coef0, stopping, step, average, norm, n_landmarks, landmarks, \
-max_iter, random_state, n_jobs :
-        As of `KernelBoostingRegressor`. 1/M, which the step may not exceed, is 4 for the
-        logistic loss and e^{−D} for the exponential one. "discrepancy" compares the squared
-        residuals of the response, of 0 or 1 minus the probability.
+    kernel : {"gaussian", "laplacian", "sobolev", "polynomial", "linear", "precomputed"}
+        As of `KernelBoostingRegressor`.
+    gamma : float or None
+        As of `KernelRidgeRegressor`.
+    degree : int
+        Of the polynomial kernel (γ x·x' + coef0)^degree.
+    coef0 : float
+        Of the polynomial kernel, what is added to γ x·x'.
+    stopping : {"theory", "guaranteed", "discrepancy", "cv"} or int
+        As of `KernelBoostingRegressor`. "discrepancy" compares the squared residuals of the
+        response, of 0 or 1 minus the probability.
+    step : float or None
+        α, at most 1/M, which is 4 for the logistic loss and e^{−D} for the exponential one;
+        None as of `KernelBoostingRegressor`.
+    average : bool
+        Whether the average of all iterates is predicted with, or the last.
+    norm : float or None
+        Hilbert norm of the function, as of `KernelBoostingRegressor`.
+    n_landmarks : int or None
+        Landmarks of the Nyström approximation; None takes all samples up to 3,000 and 500
+        landmarks beyond.
+    landmarks : {"uniform", "leverage"}
+        Drawn uniformly, or by approximate ridge leverage scores.
+    max_iter : int
+        Limit of steps of all rules.
+    random_state : int, SeedSequence, Generator or None
+        Of landmarks and folds.
+    n_jobs : int or None
+        Threads over blocks of labels; results do not depend on it.
 
     Attributes
     ----------

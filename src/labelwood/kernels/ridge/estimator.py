@@ -32,8 +32,10 @@ class KernelRidgeRegressor(MultiOutputMixin, RegressorMixin, KernelRidge):
     gamma : float or None
         Of the Gaussian, Laplacian and polynomial kernels. None is 1 / (n_features · variance
         of X) for the Gaussian kernel and 1 / n_features for the others.
-    degree, coef0 : int, float
+    degree : int
         Of the polynomial kernel (γ x·x' + coef0)^degree.
+    coef0 : float
+        Of the polynomial kernel, what is added to γ x·x'.
     representation : {"auto", "features", "kernel", "dual", "gaussian_process"}
         How it is solved. "auto" takes the cheapest by the numbers of samples and features.
     tol : float
@@ -101,8 +103,22 @@ class KernelRidgeClassifier(KernelRidge, LabelEstimator):
 
     Parameters
     ----------
-    alpha, kernel, gamma, degree, coef0, representation, tol, max_iter :
-        As of `KernelRidgeRegressor`. With "auto" one `alpha` serves all labels.
+    alpha : float or "auto"
+        The penalty λ, as of `KernelRidgeRegressor`. "auto" takes one for all labels.
+    kernel : {"gaussian", "laplacian", "sobolev", "polynomial", "linear", "precomputed"}
+        As of `KernelRidgeRegressor`.
+    gamma : float or None
+        As of `KernelRidgeRegressor`.
+    degree : int
+        Of the polynomial kernel (γ x·x' + coef0)^degree.
+    coef0 : float
+        Of the polynomial kernel, what is added to γ x·x'.
+    representation : {"auto", "features", "kernel", "dual", "gaussian_process"}
+        How it is solved, as of `KernelRidgeRegressor`.
+    tol : float
+        Conjugate gradient of "dual" ends when the residual is this share of the targets.
+    max_iter : int or None
+        Its limit of iterations; None is ten times the number of samples.
 
     Attributes
     ----------
