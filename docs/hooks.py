@@ -26,6 +26,7 @@ PARAMETERS = re.compile(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n---|\Z)", re.MULTI
 # A row of numpydoc, `a, b : float, int`, and the indented lines below it.
 ROW = re.compile(r"^(\S[^:\n]*?) *(?::(.*))?\n((?:(?:[ \t].*)?(?:\n|\Z))*)", re.MULTILINE)
 KIND = re.compile(r"(?:sequence of )?(?:int|float|str|bool)(?: or None)?")
+CHOICES = re.compile(r'^"[^"]*"(?:, "[^"]*")*(?: or "[^"]*")?$')
 
 
 class OwnRows(griffe.Extension):  # type: ignore[misc]
@@ -61,6 +62,7 @@ def own_rows(section: str) -> str:
         kind = (row[2] or "").strip().replace("array-like", "array\N{NON-BREAKING HYPHEN}like")
         # Of choices in braces griffe shows the first as the default.
         kind = re.sub(r"\{([^{}]*)\}(?:, optional)?", r"one of \1", kind)
+        kind = CHOICES.sub(r"one of \g<0>", kind)  # which are no expression of Python
         names, kinds = row[1].split(", "), kind.split(", ")
         if len(kinds) != len(names) or not all(map(KIND.fullmatch, kinds)):
             kinds = [kind] * len(names)
