@@ -1,6 +1,6 @@
 import pytest
 
-from labelwood.studies._plot import draw_panels
+from labelwood.studies._plot import GRAY, draw_panels, svg
 
 ROWS = [
     {"data": "one", "learner": "tree", "size": 10, "error": 3.0},
@@ -49,3 +49,34 @@ def test_ticks_of_a_wide_axis_are_powers_alone(largest, shown):
     draw_panels(figure, rows, panel="data", curve="learner", x="x", y="y")
     ticks = [tick for tick in figure.axes[0].get_xticks() if 1 <= tick <= 100]
     assert ticks[: len(shown)] == pytest.approx(shown)
+
+
+def test_curves_that_are_called_the_same_up_to_a_comma_have_their_own_colours():
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    names = ("tree", "tree, pruned", "line")
+    rows = [{"data": "a", "learner": name, "x": x, "y": 1.0} for name in names for x in (1, 2)]
+    draw_panels(figure, rows, panel="data", curve="learner", x="x", y="y")
+    assert len({line.get_color() for line in figure.axes[0].lines}) == len(names)
+
+
+def test_long_names_leave_a_legend_fewer_columns():
+    columns = []
+    for name in ("tree", "a tree with many words in its name"):
+        figure = pytest.importorskip("matplotlib.figure").Figure(layout="constrained")
+        rows = [{"data": "a", "learner": f"{name} {i}", "x": 1, "y": 1.0} for i in range(4)]
+        draw_panels(figure, rows, panel="data", curve="learner", x="x", y="y")
+        columns.append(figure.legends[0]._ncols)
+    assert columns[0] > columns[1] == 1
+
+
+def test_a_plot_has_no_background_and_gray_text():
+    pytest.importorskip("matplotlib")
+    drawn = svg(
+        lambda figure, rows: draw_panels(
+            figure, rows, panel="data", curve="learner", x="size", y="error"
+        ),
+        ROWS,
+    ).decode()
+    assert "fill: #ffffff" not in drawn
+    assert GRAY in drawn
+    assert "#000000" not in drawn
