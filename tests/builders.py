@@ -93,7 +93,10 @@ def answers(model: Any, X: Any) -> list[bytes]:
 
 
 def state(value: Any) -> Any:
-    """All attributes of a fitted estimator, comparable byte by byte."""
+    """All attributes of a fitted estimator, comparable byte by byte.
+
+    What is derived from other attributes and only kept for speed (`_kept_…`) is left out.
+    """
     if sp.issparse(value):
         return [state(part) for part in (value.indptr, value.indices, value.data)]
     if isinstance(value, np.ndarray):
@@ -101,7 +104,8 @@ def state(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [state(one) for one in value]
     if isinstance(value, dict):
-        return {key: state(one) for key, one in value.items()}
+        kept = [key for key in value if str(key).startswith("_kept_")]
+        return {key: state(one) for key, one in value.items() if key not in kept}
     if isinstance(value, BaseEstimator):
         return type(value).__name__, state(vars(value))
     return value

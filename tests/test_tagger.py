@@ -7,6 +7,7 @@ import scipy.sparse as sp
 import labelwood
 from builders import separable
 from labelwood import Dataset, OneVsRestSVM, Tagger, Taxonomy, TextVectorizer
+from labelwood.auto import choose_learner
 from labelwood.core.labels import lists_to_indicator
 from labelwood.errors import DataError, LabelwoodWarning, ParameterError
 from labelwood.metrics import propensity
@@ -169,6 +170,21 @@ def test_without_an_estimator_it_takes_what_suits(tmp_path):
 
 def test_a_given_estimator_is_no_choice(tagger):
     assert tagger.choice_ is None
+
+
+@pytest.mark.parametrize(("threshold", "calibrate"), [("auto", True), (None, False)])
+def test_the_choice_expects_the_costs_of_calibration_where_there_will_be_one(
+    monkeypatch, threshold, calibrate
+):
+    asked = []
+
+    def recorded(*args, **options):
+        asked.extend(options["candidates"])
+        return choose_learner(*args, **options)
+
+    monkeypatch.setattr("labelwood.tagger.base.choose_learner", recorded)
+    Tagger(threshold=threshold).fit(TEXTS, LABELS)
+    assert [one.calibrate for one in asked] == [calibrate] * 3
 
 
 def test_a_choice_between_two_keeps_their_parameters_through_saving_and_refitting(tmp_path):

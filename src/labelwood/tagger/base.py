@@ -148,6 +148,10 @@ class BaseTagger(NamedParameters, FittedEstimator):
             given, along = split_taxonomy(self.estimator)
             # Labels can be added to the linear ones only, for which samples are remembered.
             learners = candidates(given, linear=bool(self.remember))
+            if self._decides(Y):  # so that the expected costs are those of the fit that follows
+                learners = {
+                    name: clone(one).set_params(calibrate=True) for name, one in learners.items()
+                }
             choice = choose_learner(
                 X,
                 Y,
@@ -171,6 +175,10 @@ class BaseTagger(NamedParameters, FittedEstimator):
             _logger.info("%s", table)
         return estimator, record
 
+    def _decides(self, Y: CSR) -> bool:
+        """Whether probabilities and a threshold are learned on held-out samples."""
+        return self.threshold is not None and decisions.can_hold_out(Y)
+
     def _widen_beam(self) -> None:
         """Set the beam that was chosen: it is for prediction, and would triple the training."""
         choice = self.choice_
@@ -187,7 +195,7 @@ class BaseTagger(NamedParameters, FittedEstimator):
                     f"{type(estimator).__name__} takes no sample_weight; OneVsRestSVM does."
                 )
             weights["sample_weight"] = np.asarray(sample_weight, dtype=np.float64)
-        decide = self.threshold is not None and decisions.can_hold_out(Y)
+        decide = self._decides(Y)
         own = "calibrate" in estimator.get_params(deep=False)
         if decide and own:
             estimator.set_params(calibrate=True)
