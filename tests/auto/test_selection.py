@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from builders import separable
 from labelwood import FastXMLClassifier, LabelTreeClassifier, OneVsRestSVM, metrics, synthetic
 from labelwood.auto import Candidate, Choice, Cost, choose_learner, expected_costs, forests, trials
+from labelwood.auto import pilots as pilots_module
 from labelwood.auto.choice import _PRICES, choose, price
 from labelwood.auto.pilots import Pilot, Size, expected_cost, grown, scaled_cost
 from labelwood.auto.quality import quality_on
@@ -387,11 +388,21 @@ def test_what_grows_like_a_power_is_foretold(power):
     assert grown(small, part, 1000, 8000) == pytest.approx(whole)
 
 
-@pytest.mark.parametrize(("kind", "factor"), [(OneVsRestSVM, 1.5), (LabelTreeClassifier, 1.8)])
-def test_calibration_takes_longer(train, kind, factor):
+@pytest.mark.parametrize(
+    ("kind", "n", "factor"),
+    [
+        (OneVsRestSVM, 5000, 1.5),
+        (LabelTreeClassifier, 5000, 1.8),
+        (OneVsRestSVM, 1000, 5.0),  # few samples are held out in five turns
+        (LabelTreeClassifier, 1000, 5.0),
+    ],
+)
+def test_calibration_takes_longer(monkeypatch, train, kind, n, factor):
+    # Fits of a few milliseconds differ from call to call.
+    monkeypatch.setattr(pilots_module, "timed_fit", lambda _, part: Pilot(part.X.shape[0], 1, 1000))
     part = held_out_parts(train.X, train.Y, 0)[0]
     pilots = [Pilot(part.X.shape[0], 4.0, 4000)]
-    size = Size.of(train.X, train.Y, 1)
+    size = Size.of(train.X, train.Y, 1)._replace(n=n)
     plain, calibrated = (
         expected_cost(kind(calibrate=one), 1.0, part, pilots, size, 10.0, 2.0)
         for one in (False, True)

@@ -66,7 +66,12 @@ def calibration_folds(n: int, random_state: object) -> list[AnyArray]:
             "use calibrate=False."
         )
     order = np.random.default_rng(seed_sequence(random_state)).permutation(n)
-    return [np.sort(fold) for fold in np.array_split(order, 5)[: 5 if n <= _IN_TURNS else 1]]
+    return [np.sort(fold) for fold in np.array_split(order, 5)[: n_calibration_folds(n)]]
+
+
+def n_calibration_folds(n: int) -> int:
+    """How many fits on four fifths of `n` samples a calibration takes."""
+    return 5 if n <= _IN_TURNS else 1
 
 
 def outcomes(top: TopK, Y: CSR) -> HeldOut:
