@@ -1,4 +1,4 @@
-"""Training by working sets: rows are found by the postings of strong features, or by a scan."""
+"""Training by working sets: rows are found by postings of strong features, bounds, or a scan."""
 
 import numpy as np
 import pytest
@@ -12,22 +12,26 @@ from labelwood.linear.onevsrest import block_training, working_sets
 
 
 @pytest.mark.parametrize("negative", [False, True])
+@pytest.mark.parametrize("way", ["find_by_postings", "find_by_bounds"])
 @pytest.mark.filterwarnings("ignore:.*have no sample")
-def test_rows_found_by_postings_are_those_of_a_scan_to_the_bit(monkeypatch, negative):
+def test_rows_found_without_a_scan_are_those_of_a_scan_to_the_bit(monkeypatch, way, negative):
     Y = random_labels(1500, 600, per_point=1.5, seed=1)
     noise = random_csr(1500, 400, density=0.01, seed=2)
     X = np.hstack([Y.toarray(), noise.toarray()]).astype(np.float32)
     if negative:
         X[:, ::3] *= -1
-    find, found = block_training.kernels.find_by_postings, []
+    kernels = block_training.kernels
+    find, found = getattr(kernels, way), []
 
     def counted(*args):
         found.append(find(*args))
         return found[-1]
 
-    monkeypatch.setattr(block_training.kernels, "find_by_postings", counted)
+    if way == "find_by_bounds":
+        monkeypatch.setattr(kernels, "find_by_postings", lambda *_: -1)
+    monkeypatch.setattr(kernels, way, counted)
     quick = OneVsRestSVM(n_negatives=20, random_state=0).fit(X, Y)
-    assert max(found) >= 0  # so postings were read
+    assert max(found) >= 0  # so rows were looked up in this way
     monkeypatch.setattr(working_sets, "_SHORT_ROW", 0)
     slow = OneVsRestSVM(n_negatives=20, random_state=0).fit(X, Y)
     for name in ("postings_weights_", "intercept_", "n_working_", "n_rounds_", "objective_"):
@@ -55,6 +59,40 @@ def test_rows_of_a_sample_are_those_that_score_above_the_threshold():
     expected = np.flatnonzero((scores > 1.5).any(axis=1))
     assert 20 < n_found < 350
     np.testing.assert_array_equal(np.sort(found[:n_found]), expected[expected >= 50])
+
+
+@pytest.mark.parametrize("negative", [False, True])
+def test_bounds_find_the_rows_that_score_above_the_threshold(negative):
+    X = as_csr(random_csr(400, 30, density=0.2, seed=4))
+    if negative:
+        X.data[::3] *= -1
+    W, live = random_weights(30), np.ones(16, dtype=np.float32)
+    live[5:] = W[:, 5:] = 0
+    place = np.full(400, -1, dtype=np.int32)
+    place[:50] = np.arange(50)  # the working set
+    found = np.empty(400, dtype=np.uint32)
+    n_found = block_training.kernels.find_by_bounds(
+        csr_arrays(X), float(abs(X).sum(axis=1).max()), negative, live, np.float32(1),
+        np.float32(2.5), W.ravel(), place, found,
+    )  # fmt: skip
+    scores = (X.toarray() @ W[:-1] + W[-1])[:, :5]
+    expected = np.flatnonzero((scores > 2.5).any(axis=1))
+    assert 20 < n_found < 350
+    np.testing.assert_array_equal(found[:n_found], expected[expected >= 50])
+
+
+@pytest.mark.parametrize(("slack", "known"), [(0.3, False), (0.0, True)])
+@pytest.mark.filterwarnings("ignore:.*have no sample")
+def test_the_objective_of_many_short_rows_is_computed_for_the_full_problem_only(
+    monkeypatch, slack, known
+):
+    monkeypatch.setattr(block_training, "_FEW_ROWS", 100)
+    X, Y = random_csr(300, 50, density=0.1, seed=5), random_labels(300, 20, seed=6)
+    model = OneVsRestSVM(slack=slack, random_state=0).fit(X, Y)
+    trained = ~np.isnan(model.intercept_)
+    assert np.isfinite(model.objective_[trained]).all() == known
+    assert np.isfinite(model.duality_gap_[trained]).all() == known
+    assert np.isnan(model.objective_[trained]).all() != known
 
 
 @pytest.fixture(scope="module")

@@ -24,6 +24,8 @@ _HUGE = np.float32(1e30)
 _WORTHWHILE = 0.125
 # A bound is exact but for rounding, which is far less than this share of it.
 _ROUNDING = 0.999
+# And sums of a row's terms are rounded by far less than this share of what they can be.
+_ROUNDING_OF_SUMS = 1e-4
 
 
 @kernel
@@ -152,6 +154,62 @@ def find_by_postings(
             if any_above(choose(alive, zero, score, outside), border):
                 found[n_found] = i
                 n_found += 1
+    return n_found
+
+
+@kernel
+def find_by_bounds(
+    X: CSRArrays,
+    largest_sum: float,
+    has_negative: bool,
+    live: FloatArray,
+    bias: np.float32,
+    threshold: np.float32,
+    W: FloatArray,
+    place: NDArray[np.int32],
+    found: IndexArray,
+) -> int:
+    """The rows outside the working set that score above `threshold`, few of which are scored.
+
+    The best of sixteen scores is at most Σ x_f · max_l w_lf + max_l b_l: one number a feature,
+    which fit into the cache where sixteen weights a feature do not. Only rows whose bound is above
+    `threshold` are scored. `has_negative` tells whether some x_f are negative. Finds the same rows
+    as `scan_block`.
+    """
+    alive = load(live, _START)
+    zero, outside = splat(np.float32(0)), splat(-_HUGE)
+    offset = splat(bias) * load(W, np.uint64(W.size) - _LANES)
+    border = splat(threshold)
+    highest, largest = -_HUGE, np.float32(0)
+    for lane in range(WIDTH):
+        if live[lane] > 0:
+            highest = max(highest, bias * W[W.size - WIDTH + lane])
+    n_features = W.size // WIDTH - 1
+    bounds = empty(n_features, np.float32)
+    for feature in range(n_features):
+        upper, lower = W[feature * WIDTH], W[feature * WIDTH]
+        for lane in range(1, WIDTH):
+            upper = max(upper, W[feature * WIDTH + lane])
+            lower = min(lower, W[feature * WIDTH + lane])
+        magnitude = max(upper, -lower)
+        bounds[feature] = magnitude if has_negative else upper
+        largest = max(largest, magnitude)
+    needed = threshold - highest - np.float32(_ROUNDING_OF_SUMS * largest_sum * largest)
+    n_found = 0
+    for i in range(X.indptr.size - 1):
+        row = np.uint64(i)
+        if place[row] >= 0:
+            continue
+        bound = np.float32(0)
+        for p in range(np.uint64(X.indptr[row]), np.uint64(X.indptr[row + np.uint64(1)])):
+            value = X.data[p]
+            bound += (abs(value) if has_negative else value) * bounds[X.indices[p]]
+        if bound <= needed:
+            continue
+        score = dot_lanes(X, row, W) + offset
+        if any_above(choose(alive, zero, score, outside), border):
+            found[n_found] = i
+            n_found += 1
     return n_found
 
 

@@ -19,6 +19,9 @@ from labelwood.linear.onevsrest import _training_kernels as kernels
 # half as large by it, and training takes a tenth less time.
 _SAMPLE = 5000
 _FIRST_TOL = 3.0
+# The loss of all rows, which only the diagnostics need, takes a pass over them. Of more short rows
+# than this it would take a third of the training.
+_FEW_ROWS = 20_000
 
 
 class Settings(NamedTuple):
@@ -87,9 +90,9 @@ class Problem(NamedTuple):
     """What all blocks share; `features` are the original columns of X.
 
     `columns` holds the rows of each feature, or no row at all where rows are so long that looking
-    rows up by their features never pays. No row has Σ|x_f| above `largest_sum`, and some x_f are
-    negative where `has_negative`. `held_out` marks rows that `Block.reduced` must not have seen,
-    and has no element where there are none.
+    rows up by their features never pays. No row has Σ|x_f| above `largest_sum`, which is 0 for
+    long rows, and some x_f are negative where `has_negative`. `held_out` marks rows that
+    `Block.reduced` must not have seen, and has no element where there are none.
     """
 
     X: CSRArrays
@@ -191,10 +194,11 @@ def train_block(
             problem, settings, state, lanes, working, space
         )
         _rebuild(problem, settings, working, space)
-        report = np.zeros((WIDTH, 2))
-        kernels.full_gap(
-            loss, working.alpha, working.signs, lanes.positive, lanes.negative, space.W, report
-        )
+        report = np.full((WIDTH, 2), np.nan)
+        if not np.isnan(loss[0]):
+            kernels.full_gap(
+                loss, working.alpha, working.signs, lanes.positive, lanes.negative, space.W, report
+            )
         block = Block(
             labels, *_pruned(problem, labels, settings, space), report[: labels.size],
             n_iter, n_rounds, working.size, solved, enough,
@@ -230,20 +234,48 @@ def _grow(
             )
             working.add_found(n_found)
             continue
-        n_found = kernels.find_by_postings(
-            X, problem.columns, problem.largest_sum, problem.has_negative, lanes.live,
-            bias, border, W, working.place, working.found,
-        )  # fmt: skip
-        has_loss = n_found < 0
-        if has_loss:
-            n_found = _scan(problem, lanes, bias, border, W, working, loss)
+        n_found = _look(problem, lanes, bias, border, W, working, loss)
         enough = n_found <= settings.violators * working.size
         if enough or is_last:
             break
         working.add_found(n_found)
-    if not has_loss:
-        _scan(problem, lanes, bias, border, W, working, loss)
+    if problem.largest_sum > 0:
+        if n <= _FEW_ROWS or settings.slack == 0:
+            _scan(problem, lanes, bias, border, W, working, loss)
+        else:
+            loss.fill(np.nan)
     return n_iter, n_rounds, solved, enough, loss
+
+
+def _look(
+    problem: Problem,
+    lanes: _Lanes,
+    bias: np.float32,
+    border: np.float32,
+    W: FloatArray,
+    working: _WorkingSet,
+    loss: DoubleArray,
+) -> int:
+    """The rows that should join; also the loss of each label where rows are long."""
+    if problem.largest_sum == 0:
+        return _scan(problem, lanes, bias, border, W, working, loss)
+    n_found = kernels.find_by_postings(
+        problem.X, problem.columns, problem.largest_sum, problem.has_negative, lanes.live,
+        bias, border, W, working.place, working.found,
+    )  # fmt: skip
+    if n_found >= 0:
+        return n_found
+    return kernels.find_by_bounds(
+        problem.X,
+        problem.largest_sum,
+        problem.has_negative,
+        lanes.live,
+        bias,
+        border,
+        W,
+        working.place,
+        working.found,
+    )
 
 
 def _reduced(

@@ -109,7 +109,9 @@ class OneVsRestSVM(TunedC, LabelEstimator):
         The weights, feature-major in blocks of sixteen labels (see `coef_`).
     objective_, duality_gap_ : arrays of shape (n_labels,)
         Objective of the full problem (all samples) before small weights were dropped, and an
-        upper bound on its distance from the optimum.
+        upper bound on its distance from the optimum. NaN where `slack` is above 0 and there are
+        more than 20,000 samples of fewer than 64 non-zeros on average: they take a pass over all
+        samples, which would be a third of the training there.
     n_iter_ : int
         Largest number of passes over a working set.
     n_passes_, n_rounds_, n_working_ : arrays of shape (n_labels,)
