@@ -221,6 +221,14 @@ def test_a_node_without_a_block_is_refused(forest):
         forest._replace(node_blocks=node_blocks).check(D, L)
 
 
+def test_a_node_that_is_a_child_twice_is_refused(forest):
+    # A row alone would meet it twice, and be laid out for many rows in arrays made for one.
+    first, second = slots(forest, forest.roots[0])[:2]
+    children = changed(forest.children, second, forest.children[first])
+    with pytest.raises(DataError, match="a node of the label trees is a child twice"):
+        forest._replace(children=children).check(D, L)
+
+
 def test_children_of_two_kinds_are_refused(forest):
     node = int(np.flatnonzero(forest.above_leaves())[0])
     last_inner = int(np.flatnonzero(~forest.is_leaf)[-1])

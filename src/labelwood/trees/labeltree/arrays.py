@@ -145,7 +145,7 @@ class LabelForest(NamedTuple):
         self._check_children(n_labels)
 
     def _check_children(self, n_labels: int) -> None:
-        """Every node has a child; children are labels, or later nodes that are all alike."""
+        """Every node has a child; children are labels, or later nodes, once each and all alike."""
         n_nodes = self.is_leaf.size
         counts = np.diff(self.node_blocks)
         owner = np.repeat(np.repeat(np.arange(n_nodes), counts), WIDTH)
@@ -160,6 +160,8 @@ class LabelForest(NamedTuple):
         inner = there & ~leaf
         if np.any(self.is_leaf[self.children[inner]] != self.above_leaves()[owner[inner]]):
             raise DataError("a node of the label trees has children of two kinds")
+        if np.bincount(self.children[inner], minlength=1).max() > 1:
+            raise DataError("a node of the label trees is a child twice")
 
 
 def _rise(values: IndexArray, pointers: PointerArray) -> bool:
