@@ -399,9 +399,10 @@ def test_what_grows_like_a_power_is_foretold(power):
 )
 def test_calibration_takes_longer(monkeypatch, train, kind, n, factor):
     # Fits of a few milliseconds differ from call to call.
-    monkeypatch.setattr(pilots_module, "timed_fit", lambda _, part: Pilot(part.X.shape[0], 1, 1000))
+    pilot = Pilot(0, 1, 1, 1000)
+    monkeypatch.setattr(pilots_module, "timed_fit", lambda _, part: pilot)
     part = held_out_parts(train.X, train.Y, 0)[0]
-    pilots = [Pilot(part.X.shape[0], 4.0, 4000)]
+    pilots = [Pilot(part.X.shape[0], 4.0, 4.0, 4000)]
     size = Size.of(train.X, train.Y, 1)._replace(n=n)
     plain, calibrated = (
         expected_cost(kind(calibrate=one), 1.0, part, pilots, size, 10.0, 2.0)
@@ -412,8 +413,20 @@ def test_calibration_takes_longer(monkeypatch, train, kind, n, factor):
     assert plain.bytes > 10 + 2 * 4000
 
 
+def test_how_the_time_grows_is_seen_from_processor_time(monkeypatch, train):
+    part = held_out_parts(train.X, train.Y, 0)[0]
+    n, size = part.X.shape[0], Size.of(train.X, train.Y, 1)._replace(n=100_000)
+    expected = []
+    for seconds in (1.0, 3.0):  # other work on the machine tripled the time of the smaller pilot
+        smaller = Pilot(n // 4, seconds, 1.0, 1000)
+        monkeypatch.setattr(pilots_module, "timed_fit", lambda _, part, one=smaller: one)
+        cost = expected_cost(OneVsRestSVM(), 1.0, part, [Pilot(n, 4.0, 4.0, 4000)], size, 10.0, 2.0)
+        expected.append(cost.seconds)
+    assert expected[0] == expected[1] == pytest.approx(4.0 * 100_000 / n)
+
+
 def test_a_variant_costs_in_proportion_to_its_pilots():
-    pilots, others = [Pilot(9, 2.0, 100)], [Pilot(9, 6.0, 300)]
+    pilots, others = [Pilot(9, 2.0, 2.0, 100)], [Pilot(9, 9.0, 6.0, 300)]
     assert scaled_cost(Cost(10.0, 1200), pilots, others, 200) == Cost(30.0, 3200)
 
 

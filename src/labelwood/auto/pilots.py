@@ -24,19 +24,24 @@ _CALIBRATION_ONE_VS_REST = 0.5
 
 
 class Pilot(NamedTuple):
-    """A fit on a part of the samples: how many, how long it took, and the size of the model."""
+    """A fit on a part of the samples: how many, how long it took, and the size of the model.
+
+    `work` is its processor time in seconds, which other work on the machine hardly changes.
+    """
 
     n: int
     seconds: float
+    work: float
     bytes: int
 
 
 def timed_fit(model: Any, part: Part) -> Pilot:
     """Fit on a part; the time of compiling kernels does not count."""
-    start = time.perf_counter() - compile_seconds()
+    start, work = time.perf_counter() - compile_seconds(), time.process_time() - compile_seconds()
     fit_quietly(model, part)
     seconds = time.perf_counter() - compile_seconds() - start
-    return Pilot(part.X.shape[0], seconds, model.model_size)
+    work = max(time.process_time() - compile_seconds() - work, 0.0)
+    return Pilot(part.X.shape[0], seconds, work, model.model_size)
 
 
 def with_default_C(estimator: Any) -> Any:
@@ -116,12 +121,19 @@ def expected_cost(
     n = part.X.shape[0]
     smaller = head(part, max(n // _QUARTER, 1))
     quarter = timed_fit(to_try(estimator, C, smaller), smaller)
-    seconds = float(np.median([one.seconds for one in pilots]))
-    size_of_model = float(np.median([one.bytes for one in pilots]))
+    seconds, work, size_of_model = _medians(pilots)
+    # How the time grows is seen from the work: the time itself depends on what else is running.
+    times = grown(quarter.work, work, n, size.n) / max(work, 1e-9)
     return Cost(
-        _calibration_factor(estimator, size.n) * grown(quarter.seconds, seconds, n, size.n),
+        _calibration_factor(estimator, size.n) * times * seconds,
         int(scratch + copies * grown(quarter.bytes, size_of_model, n, size.n)),
     )
+
+
+def _medians(pilots: Sequence[Pilot]) -> tuple[float, float, float]:
+    """Seconds, processor seconds and bytes."""
+    seconds, work, size = np.median([one[1:] for one in pilots], axis=0)
+    return float(seconds), float(work), float(size)
 
 
 def _calibration_factor(estimator: Any, n: int) -> float:
@@ -138,14 +150,13 @@ def scaled_cost(
     cost: Cost, pilots: Sequence[Pilot], others: Sequence[Pilot], scratch: float
 ) -> Cost:
     """The cost of a variant, by the ratio of its pilots to those from which `cost` was expected."""
-    time_ratio, size_ratio = (
-        float(np.median([one[field] for one in others]) / np.median([one[field] for one in pilots]))
-        for field in (1, 2)
-    )
-    return Cost(time_ratio * cost.seconds, int(scratch + size_ratio * (cost.bytes - scratch)))
+    (_, work, size), (_, more_work, more_size) = _medians(pilots), _medians(others)
+    seconds = more_work / max(work, 1e-9) * cost.seconds
+    return Cost(seconds, int(scratch + more_size / size * (cost.bytes - scratch)))
 
 
 def grown(quarter: float, part: float, n_part: int, n: int) -> float:
     """What grows like a power of the samples, from its value at a quarter of a part and there."""
-    power = np.log(max(part, 1e-9) / max(quarter, 1e-9)) / np.log(_QUARTER)
+    part = max(part, 1e-9)
+    power = np.log(part / max(quarter, 1e-9)) / np.log(_QUARTER)
     return float(part * (n / max(n_part, 1)) ** np.clip(power, 0.7, 1.6))
