@@ -1,6 +1,7 @@
 """Every public estimator goes through the same checks."""
 
 import contextlib
+import pickle
 import warnings
 
 import joblib
@@ -237,6 +238,32 @@ def test_a_saved_model_predicts_the_same_in_another_process(estimator, other_pro
     loaded = labelwood.load(tmp_path / "model")
     assert with_jobs(loaded, 1).get_params() == with_jobs(model, 1).get_params()
     assert fitted_bytes(loaded) == fitted_bytes(model)
+
+
+def arrays_in(value):
+    """All arrays that a pickle of the value holds."""
+    if isinstance(value, np.ndarray):
+        return [value]
+    if isinstance(value, (list, tuple)):
+        return [array for one in value for array in arrays_in(one)]
+    state = value if isinstance(value, dict) else getattr(value, "__getstate__", dict)()
+    return arrays_in(list(state.values())) if isinstance(state, dict) else []
+
+
+def test_a_pickle_holds_no_fitted_array_a_second_time(estimator):
+    X, Y = separable(60, 5)
+    model = clone(estimator).fit(X, Y)
+    for _ in range(3):
+        answer = model.predict_topk(X[:1], 3)
+    # joblib would write an array as often as it is there.
+    places: dict[bool, set[int]] = {True: set(), False: set()}
+    for name, value in model.__getstate__().items():
+        places[name.startswith("_")] |= {id(array) for array in arrays_in(value)}
+    assert places[False]
+    assert not places[True] & places[False]
+    again = pickle.loads(pickle.dumps(model))
+    for _ in range(3):
+        assert again.predict_topk(X[:1], 3).scores.tobytes() == answer.scores.tobytes()
 
 
 TEXTS = ["a cat on a mat", "a dog in a fog", "the cat and the dog", "a cat in a fog"]

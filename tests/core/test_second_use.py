@@ -1,5 +1,3 @@
-import copy
-import pickle
 from concurrent.futures import ThreadPoolExecutor
 
 from labelwood.core.second_use import SecondUse, same_arrays
@@ -20,16 +18,6 @@ def test_threads_share_the_record():
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda _: table.get(), range(32)))
     assert all(one is found[0] for one in found)
-
-
-def test_copies_make_a_record_of_their_own():
-    table = SecondUse(sorted, [3, 1, 2])
-    table.get()
-    table.get()
-    for one in (copy.deepcopy(table), pickle.loads(pickle.dumps(table))):
-        assert one.made is None
-        assert one.get() is None
-        assert one.get() == [1, 2, 3]
 
 
 def test_records_are_the_same_if_they_hold_the_same_objects():

@@ -18,7 +18,7 @@ from labelwood.errors import DataError
 FittedAttributes: TypeAlias = Mapping[str, type | tuple[type, tuple[str | int | None, ...]]]
 """Attribute → its type, or dtype and shape of its array."""
 
-_FITTING_METHODS = ("fit", "fit_transform", "partial_fit", "add_labels", "update")
+_FITTING_METHODS = ("fit", "fit_transform", "partial_fit", "add_labels", "add_trees", "update")
 _PLAIN = frozenset({np.ndarray, int, float, bool, str, type(None), dict, tuple, list})
 
 
@@ -27,10 +27,14 @@ class FittedEstimator(BaseEstimator, ABC):
 
     A subclass declares `_constraints` (its parameters), `_fitted` (its fitted attributes, of
     sizes that `_sizes` names) and calls `check_parameters(self, self._constraints)` first in
-    `fit`. Its `fit`, `partial_fit` and `add_labels` are all-or-nothing: when one of them
-    raises, every attribute is what it was before the call, lists, dicts and nested estimators
+    `fit`. Its `fit`, `partial_fit`, `add_labels` and `add_trees` are all-or-nothing: when one of
+    them raises, every attribute is what it was before the call, lists, dicts and nested estimators
     included. Fitted arrays are not copied for that: a method must replace them, or name those
     that it writes into in `_updated_in_place`.
+
+    What is derived from fitted attributes for speed alone is in attributes `_kept_…`, which
+    `_keep_derived` sets at the end of these methods. Copies and pickles make it themselves: joblib
+    writes an array once for each place that holds it.
 
     Prediction compares the width of X with the arrays that its kernels read: those of `_fitted`
     with an axis "features", those with a pointer to each feature's part, which are named in
@@ -62,7 +66,6 @@ class FittedEstimator(BaseEstimator, ABC):
         """Refuse fitted attributes that would send a kernel out of bounds (after loading)."""
         check_fitted_attributes(self, {"n_features_in_": int}, {})
         check_fitted_attributes(self, self._fitted, self._common_sizes() | self._sizes())
-        self._search_indices()
 
     def _check_width(self, n_columns: int) -> None:
         """Refuse X of `n_columns` if the fitted arrays were made for another width."""
@@ -88,15 +91,25 @@ class FittedEstimator(BaseEstimator, ABC):
     def _largest_index(self, name: str) -> int:
         """The largest of an array of feature indices, known since `fit` unless it was replaced."""
         indices = getattr(self, name, None)
-        searched, largest = vars(self).get("_largest_indices", {}).get(name, (None, -1))
+        searched, largest = vars(self).get("_kept_largest_indices", {}).get(name, (None, -1))
         if indices is searched or indices is None:
             return int(largest)
         return int(indices.max()) if indices.size else -1
 
-    def _search_indices(self) -> None:
+    def __getstate__(self) -> dict[str, Any]:
+        """What copies and pickles take: all but what they can derive."""
+        state: dict[str, Any] = super().__getstate__()
+        return {name: one for name, one in state.items() if not name.startswith("_kept_")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if self._fitted.keys() <= state.keys():
+            self._keep_derived()
+
+    def _keep_derived(self) -> None:
         """Keep the largest feature indices, so that a prediction need not search for them."""
         if self._feature_indices:
-            self._largest_indices = {
+            self._kept_largest_indices = {
                 name: (getattr(self, name, None), self._largest_index(name))
                 for name in self._feature_indices
             }
@@ -133,7 +146,7 @@ def _all_or_nothing(method: Callable[..., Any]) -> Callable[..., Any]:
         restore = _restorer(self)
         try:
             result = method(self, *args, **kwargs)
-            self._search_indices()
+            self._keep_derived()
             return result
         except BaseException:  # an interrupted fit must not leave half a model either
             restore()

@@ -6,14 +6,13 @@ from operator import is_
 from typing import Any, Generic, TypeVar
 
 _R = TypeVar("_R")
-_lock = threading.Lock()  # of the module, as an object with a lock of its own could not be pickled
 
 
 class SecondUse(Generic[_R]):
     """A record that takes time and memory to make, and pays where calls for it are repeated.
 
-    `make` and what it takes are given; a program that asks once goes without the record. Threads
-    share it. Copies and pickles do not take it along.
+    `make` and what it takes are given; a program that asks once goes without the record, and so
+    does every one while `make` returns None, for want of memory. Threads share it.
 
     Examples
     --------
@@ -23,15 +22,12 @@ class SecondUse(Generic[_R]):
     [1, 2, 3]
     """
 
-    def __init__(self, make: Callable[..., _R], *source: Any) -> None:
+    def __init__(self, make: Callable[..., _R | None], *source: Any) -> None:
         self._make = make
         self._source = source
         self._asked = False
         self._made: _R | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What a copy needs; it makes the record itself."""
-        return vars(self) | {"_asked": False, "_made": None}
+        self._lock = threading.Lock()
 
     @property
     def made(self) -> _R | None:
@@ -41,7 +37,7 @@ class SecondUse(Generic[_R]):
     def get(self) -> _R | None:
         """None for the first time, the record from then on."""
         if self._made is None:
-            with _lock:  # a second thread waits, and finds it made
+            with self._lock:  # a second thread waits, and finds it made
                 if self._asked and self._made is None:
                     self._made = self._make(*self._source)
                 self._asked = True

@@ -215,6 +215,7 @@ class Decoder:
             setattr(value, key, one)
         if content["fitted"]:
             value._check_fitted()
+            value._keep_derived()
         return value
 
 

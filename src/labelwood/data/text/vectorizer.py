@@ -346,10 +346,10 @@ class TextVectorizer(TransformerMixin, FittedEstimator, auto_wrap_output_keys=No
 
     def _indexes(self) -> Any:
         """Tables of the terms, made at the first call; threads at worst make them twice."""
-        cached = vars(self).get("_index_cache")
+        cached = vars(self).get("_kept_index")
         if cached is None or cached[0] is not self.terms_:
             cached = (self.terms_, index_blocks(self._terms()))
-            self._index_cache = cached
+            self._kept_index = cached
         return cached[1]
 
     def _matrix(self, rows: CSRArrays) -> CSR:

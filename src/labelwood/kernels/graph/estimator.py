@@ -262,15 +262,16 @@ class GraphLaplacianClassifier(LabelEstimator):
         It takes as much memory as the samples themselves, and is not needed for those of `fit`.
         """
         if fitting:
-            self._index_cache: dict[str, Any] = {}
             return knn.make_index(self.metric_, known, self.n_jobs)
-        if "_index_cache" not in vars(self):  # after loading
-            self._index_cache = {}
-        cache = self._index_cache
+        cache = self._kept_index
         found = cache.get("index")
         if found is None or found[0] is not known:  # threads at worst make it twice
             found = cache["index"] = (known, knn.make_index(self.metric_, known, self.n_jobs))
         return found[1]
+
+    def _keep_derived(self) -> None:
+        super()._keep_derived()
+        self._kept_index: dict[str, Any] = {}
 
     def _set_stop_reason(self, n_iter: int, converged: bool) -> None:
         self.n_iter_ = max(n_iter, 1)

@@ -261,7 +261,6 @@ class FastXMLClassifier(LabelEstimator):
 
     def _set_trees(self, forest: Forest, depths: PointerArray, paths: DoubleArray) -> None:
         set_record(self, forest)
-        self._keep_top_nodes()
         self.n_leaves_ = forest.leaves()
         self.depth_ = depths
         self.path_length_ = paths
@@ -269,8 +268,9 @@ class FastXMLClassifier(LabelEstimator):
     def _forest(self) -> Forest:
         return record_of(self, Forest)
 
-    def _keep_top_nodes(self) -> None:
-        """Keep a place for what single rows read, which is made by and by and never stored."""
+    def _keep_derived(self) -> None:
+        """Keep a place for what single rows read, too, which is made by and by."""
+        super()._keep_derived()
         self._kept_top_nodes = TopNodesOf(self._forest(), self.n_features_in_)
 
     def _top_nodes(self, forest: Forest, n: int) -> TopNodes:
@@ -282,7 +282,6 @@ class FastXMLClassifier(LabelEstimator):
     def _check_fitted(self) -> None:
         super()._check_fitted()
         self._forest().check(self.n_features_in_, self.classes_.size)
-        self._keep_top_nodes()
 
     def _score_topk(self, X: CSR, k: int) -> TopK:
         forest = self._forest()

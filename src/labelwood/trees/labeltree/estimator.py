@@ -283,7 +283,6 @@ class LabelTreeClassifier(TunedC, LabelEstimator):
 
     def _set_forest(self, outcome: Outcome) -> None:
         set_record(self, outcome.forest)
-        self._keep_index()
         self.n_iter_ = outcome.n_iter
         remedy = f"raise max_iter (now {self.max_iter}) or tol"
         self.stop_reason_ = convergence_report(outcome.n_unsolved, "block of classifiers", remedy)
@@ -296,8 +295,9 @@ class LabelTreeClassifier(TunedC, LabelEstimator):
     def _forest(self) -> LabelForest:
         return record_of(self, LabelForest)
 
-    def _keep_index(self) -> None:
-        """Keep a place for what single rows need, which is made by and by and never stored."""
+    def _keep_derived(self) -> None:
+        """Keep a place for what single rows need, too, which is made by and by."""
+        super()._keep_derived()
         self._kept_index = RowIndex(self._forest(), self.n_features_in_)
 
     def _index(self, forest: LabelForest) -> RowIndex:
@@ -309,7 +309,6 @@ class LabelTreeClassifier(TunedC, LabelEstimator):
     def _check_fitted(self) -> None:
         super()._check_fitted()
         self._forest().check(self.n_features_in_, self.classes_.size)
-        self._keep_index()
 
     def _score_topk(self, X: CSR, k: int) -> TopK:
         forest = self._forest()
