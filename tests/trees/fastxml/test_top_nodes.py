@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 import labelwood
-from builders import random_csr, random_labels
+from builders import random_csr, random_labels, state
 from labelwood import FastXMLClassifier, PfastreXMLClassifier
 from labelwood.core.sparse import csr_arrays
 from labelwood.trees.fastxml import top_nodes
-from labelwood.trees.fastxml.top_nodes import TopNodes
+from labelwood.trees.fastxml.arrays import Forest
+from labelwood.trees.fastxml.top_nodes import TopNodes, record
 from labelwood.trees.fastxml.top_nodes._kernels import score_tops, transpose_tops
 
 KINDS = pytest.mark.parametrize("kind", [FastXMLClassifier, PfastreXMLClassifier])
@@ -76,6 +77,14 @@ def test_first_and_later_answers_to_a_row_are_those_among_others(kind, models, d
         assert one._kept_top_nodes._tops.made is not None
 
 
+def test_top_nodes_are_made_only_while_memory_suffices(monkeypatch, forest, data):
+    kept = top_nodes.TopNodesOf(forest, data[0].shape[1])
+    monkeypatch.setattr(record, "available_memory", lambda: 1000)
+    assert all(kept.for_rows(1) is top_nodes.NO_TOP_NODES for _ in range(3))
+    monkeypatch.setattr(record, "available_memory", lambda: 10**9)
+    assert kept.for_rows(1).n_tops > 0
+
+
 def test_a_few_rows_are_scored_as_many_are(models, data):
     X, model = data[0], models[FastXMLClassifier]
     for _ in range(2):
@@ -94,6 +103,20 @@ def test_weights_that_were_replaced_by_hand_are_those_that_count(data):
     for _ in range(3):
         found = model.predict_topk(X[:1], 3)
         assert found.labels.tobytes() == wanted.labels[:1].tobytes()
+
+
+def test_trees_that_cannot_be_added_leave_the_model_as_it_was(monkeypatch, data):
+    X, Y = data
+    model = FastXMLClassifier(n_trees=2, random_state=0).fit(X, Y)
+    before = state(model)
+
+    def out_of_memory(*_):
+        raise MemoryError("no place for the leaves")
+
+    monkeypatch.setattr(Forest, "leaves", out_of_memory)
+    with pytest.raises(MemoryError, match="no place for the leaves"):
+        model.add_trees(X, Y, 1)
+    assert state(model) == before
 
 
 def test_added_trees_have_top_nodes_of_their_own(data):

@@ -138,6 +138,17 @@ def test_trees_that_are_too_large_for_postings_go_without(monkeypatch, limit):
         assert not postings.words.size
 
 
+def test_postings_are_made_only_while_memory_suffices(monkeypatch):
+    index = RowIndex(random_forest(D, L), D)
+    monkeypatch.setattr(row_index, "available_memory", lambda: 1000)
+    for _ in range(3):
+        directory, postings = index.for_rows(1)
+        assert directory.starts.size
+        assert not postings.words.size
+    monkeypatch.setattr(row_index, "available_memory", lambda: 10**9)
+    assert index.for_rows(1)[1].words.size
+
+
 @pytest.fixture(scope="module")
 def data():
     return separable(120, 20)

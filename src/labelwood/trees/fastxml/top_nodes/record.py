@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from labelwood.core.memory import available_memory
 from labelwood.core.second_use import SecondUse, same_arrays
 from labelwood.core.types import FloatArray, IndexArray, PointerArray
 
@@ -60,7 +61,11 @@ class TopNodesOf:
         return NO_TOP_NODES if tops is None else tops
 
 
-def _make_top_nodes(forest: "Forest", n_features: int) -> TopNodes:
+def _make_top_nodes(forest: "Forest", n_features: int) -> TopNodes | None:
+    """None where they do not fit into memory: answers come without them too."""
     from labelwood.trees.fastxml.top_nodes._kernels import transpose_tops
 
+    # At most all weights and their nodes, two pointers a feature, and numbers of the nodes.
+    if 2 * forest.weights.nbytes + 16 * n_features + 8 * forest.right.size > available_memory():
+        return None
     return TopNodes(*transpose_tops(forest, n_features))

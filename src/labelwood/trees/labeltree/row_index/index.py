@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from labelwood.core.memory import available_memory
 from labelwood.core.second_use import SecondUse, same_arrays
 from labelwood.core.types import FloatArray, IndexArray, PointerArray
 from labelwood.trees.labeltree.row_index._lookup_kernels import feature_directory
@@ -14,9 +15,8 @@ if TYPE_CHECKING:
     from labelwood.trees.labeltree.arrays import LabelForest
 
 _FEW_ROWS = 64  # rows for which postings are made, if they come twice
-_MOST_ROWS = (
-    512  # rows that postings serve once they are there; on EURLEX57K blocks do from 1,000 on
-)
+# Rows that postings serve once they are there; on EURLEX57K blocks are quicker from 1,000 on.
+_MOST_ROWS = 512
 _MOST_BLOCKS = 4096  # of which sixteen weights each can be counted in the 16 bits of a head
 _SMALL = 2**20  # bytes of words that are no matter, whatever the weights take
 
@@ -65,8 +65,8 @@ class RowIndex:
 
     Postings hold the weights a second time, in another order: about 1.4 times the bytes of
     `weights`, a fraction of a second to make. So they are made only when rows in small numbers
-    come for a second time, and a program that asks once, or for many rows, has none. Neither is
-    stored with a model.
+    come for a second time and memory suffices, and a program that asks once, or for many rows, has
+    none. Neither is stored with a model.
     """
 
     def __init__(self, forest: "LabelForest", n_features: int) -> None:
@@ -97,9 +97,18 @@ class RowIndex:
     def _fits(self) -> bool:
         """Whether postings can be made, and their words take no more than their weights."""
         n_blocks = self._forest.block_indptr.size - 1
-        n_bytes = 8 * self._n_features * (n_blocks // BLOCKS_OF_WORD + 1)
+        n_bytes = _n_bytes_of_words(self._forest, self._n_features)
         return n_blocks <= _MOST_BLOCKS and n_bytes <= max(self._forest.weights.nbytes, _SMALL)
 
 
-def _make_postings(forest: "LabelForest", n_features: int) -> Postings:
+def _n_bytes_of_words(forest: "LabelForest", n_features: int) -> int:
+    n_blocks = forest.block_indptr.size - 1
+    return 8 * n_features * (n_blocks // BLOCKS_OF_WORD + 1)
+
+
+def _make_postings(forest: "LabelForest", n_features: int) -> Postings | None:
+    """None where they do not fit into memory: answers come without them too."""
+    needed = _n_bytes_of_words(forest, n_features) + 16 * n_features
+    if needed + forest.features.nbytes + forest.weights.nbytes > available_memory():
+        return None
     return Postings(*transpose_blocks(forest, n_features))
