@@ -177,6 +177,21 @@ def test_more_than_a_few_trees_are_grown_only_where_these_are_not_ahead(
     assert forest.score == pytest.approx(np.mean(found))
 
 
+def test_a_forest_that_label_trees_overtake_is_compared_with_all_its_trees(monkeypatch):
+    X, Y = intervals(200)
+    choice = choose_learner(X, Y, n_jobs=1)
+    few = choice.candidates[-1]
+    tree = candidate("label tree", 1, 1, few.score + 0.001)
+    monkeypatch.setattr(trials, "_try_trees", lambda *_: [tree])
+    monkeypatch.setattr(forests, "_DOUBT", 100.0)
+    forest = choose_learner(X, Y, n_jobs=1).candidates[-1]
+    parts = held_out_parts(sp.csr_array(X), Y, 0, n_wanted=trials._HELD_OUT)
+    whole = FastXMLClassifier(random_state=0, **forest.params)
+    found = [quality_on(part, whole.fit(part.X, part.Y), "P@k").score for part in parts]
+    assert forest.score == pytest.approx(np.mean(found))
+    assert forest.score != few.score
+
+
 def test_the_score_of_all_trees_is_extrapolated_from_two_sizes():
     X, Y = intervals(200)
     trial = forests._Forests(

@@ -2,13 +2,14 @@
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from labelwood.auto.choice import Candidate, Cost, price
-from labelwood.auto.pilots import Pilot, Size, expected_cost, head, timed_fit
+from labelwood.auto.choice import Candidate, Cost, price, worth
+from labelwood.auto.pilots import Pilot, Size, expected_cost, timed_fit, warm_up
 from labelwood.auto.quality import quality_on
 from labelwood.errors import LabelwoodWarning
 from labelwood.linear.tuning import Part, Quality, mean_quality
@@ -22,7 +23,6 @@ _FEW_TREES = 10
 # and Delicious.
 _DOUBT = 1.0
 _COPIES = 2.2  # how often a model is held at the peak: the trees are concatenated
-_WARM_UP = 64  # rows of a fit that loads the kernels, so that no pilot is timed while it does
 
 
 class _Forests:
@@ -63,20 +63,39 @@ class _Forests:
         return self.qualities[many].score + gain * max(share, 0.0)
 
 
-def try_forest(
-    estimator: Any,
-    parts: tuple[Part, ...],
-    objective: str,
-    size: Size,
-    others: Sequence[Candidate],
-) -> Candidate:
-    """A forest over the features, which is best on few dense measurements and seldom on words.
+@dataclass
+class ForestTrial:
+    """A forest over the features, of which `n_few` trees are there, or all `n_trees`."""
 
-    Its rows are as they come or of unit length, whichever suits a few trees better. All trees are
-    grown only where the few leave the question open: where they are ahead already, or will not
-    catch up, more of them would not change the choice.
+    candidate: Candidate
+    forests: _Forests
+    n_few: int
+    n_trees: int
+
+    def against(self, others: Sequence[Candidate]) -> Candidate:
+        """The forest with a score that is good enough to choose between it and the others.
+
+        All trees are grown only where the few leave the question open: where they are ahead
+        already, or will not catch up, more of them would not change the choice. With more others
+        than in an earlier call the question may be open again.
+        """
+        best = max((worth(one) for one in others if one.score is not None), default=0.0)
+        target = best + price(self.candidate)
+        if self.forests.expected_score(self.n_trees) >= target - _DOUBT / 100:
+            is_ahead = self.forests.grow(self.n_few).score > target
+            quality = self.forests.grow(self.n_few if is_ahead else self.n_trees)
+            self.candidate = self.candidate._replace(
+                precisions=quality.precisions, score=quality.score
+            )
+        return self.candidate
+
+
+def try_forest(estimator: Any, parts: tuple[Part, ...], objective: str, size: Size) -> ForestTrial:
+    """A few trees of a forest, which is best on few dense measurements and seldom on words.
+
+    Its rows are as they come or of unit length, whichever suits these trees better.
     """
-    timed_fit(clone(estimator).set_params(n_trees=1, calibrate=False), head(parts[0], _WARM_UP))
+    warm_up(clone(estimator).set_params(n_trees=1, calibrate=False), parts[0])
     n_few = min(_FEW_TREES, estimator.n_trees)
     found = {
         unit: _Forests(clone(estimator).set_params(normalize=unit), parts, objective)
@@ -84,15 +103,9 @@ def try_forest(
     }
     # The first among equals: rows as they came.
     unit = max(found, key=lambda one: found[one].grow(n_few).score)
-    forests = found[unit]
-    forest = Candidate(
-        _NAME, type(estimator).__name__, {"normalize": unit}, _cost(estimator, forests, size)
-    )
-    target = max((one.score or 0.0 for one in others), default=0.0) + price(forest)
-    if forests.expected_score(estimator.n_trees) < target - _DOUBT / 100:
-        return forest
-    quality = forests.grow(n_few if forests.grow(n_few).score > target else estimator.n_trees)
-    return forest._replace(precisions=quality.precisions, score=quality.score)
+    cost = _cost(estimator, found[unit], size)
+    candidate = Candidate(_NAME, type(estimator).__name__, {"normalize": unit}, cost)
+    return ForestTrial(candidate, found[unit], n_few, estimator.n_trees)
 
 
 def _cost(estimator: Any, forests: _Forests, size: Size) -> Cost:

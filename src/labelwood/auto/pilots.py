@@ -17,6 +17,7 @@ from labelwood.linear.onevsrest import OneVsRestSVM
 from labelwood.linear.tuning import Part, fit_quietly, nominal_seconds
 
 _QUARTER = 4
+_WARM_UP_ROWS = 64
 # Of a fit: what one on four fifths of the samples costs, to calibrate. One-vs-rest goes on from the
 # first one: 1.48 times its processor time in all on the training part of EURLEX57K.
 _CALIBRATION = 0.8
@@ -42,6 +43,11 @@ def timed_fit(model: Any, part: Part) -> Pilot:
     seconds = time.perf_counter() - compile_seconds() - start
     work = max(time.process_time() - compile_seconds() - work, 0.0)
     return Pilot(part.X.shape[0], seconds, work, model.model_size)
+
+
+def warm_up(model: Any, part: Part) -> None:
+    """Fit on a few rows, which loads the kernels, so that no pilot is timed while it does."""
+    fit_quietly(model, head(part, _WARM_UP_ROWS))
 
 
 def with_default_C(estimator: Any) -> Any:

@@ -12,10 +12,10 @@ from labelwood.auto.pilots import (
     Pilot,
     Size,
     expected_cost,
-    head,
     scaled_cost,
     timed_fit,
     to_try,
+    warm_up,
     with_default_C,
 )
 from labelwood.auto.quality import quality_on
@@ -35,7 +35,6 @@ from labelwood.linear.tuning import (
 from labelwood.trees.fastxml import FastXMLClassifier
 from labelwood.trees.labeltree import LabelTreeClassifier
 
-_KS = (1, 3, 5)
 # Held-out samples for the choice: with the 325 of one fold of cellcycle_FUN a learner was taken
 # that is two points behind in five folds.
 _HELD_OUT = 1500
@@ -62,7 +61,6 @@ _CLOSE = 2.0
 _MAX_NOMINAL = 7200.0
 # How often a model is held at the peak: one-vs-rest concatenates its blocks.
 _COPIES = {"one-vs-rest": 2.1, "tree": 1.1}
-_WARM_UP = 64  # rows of a fit that loads the kernels, so that no pilot is timed while it does
 
 
 class _Trials:
@@ -136,7 +134,7 @@ def try_candidates(
     if not parts or isinstance(rest.C, np.ndarray) or isinstance(tree.C, np.ndarray):
         return _without_trial(rest, tree, size)
     for estimator in (rest, tree):
-        timed_fit(with_default_C(estimator), head(parts[0], _WARM_UP))
+        warm_up(with_default_C(estimator), parts[0])
     if size.nominal > _MAX_NOMINAL:
         found = [_without_trial(rest, tree, size)[0]]
     else:
@@ -144,8 +142,10 @@ def try_candidates(
     if forest is None or size.d > _FOREST_FEATURES:
         return found + _try_trees(tree, parts, objective, size, found)
     # The forest comes first, since trees are tried no further where it is far ahead.
-    grown = try_forest(forest, parts, objective, size, found)
-    found += [*_try_trees(tree, parts, objective, size, [*found, grown]), grown]
+    grown = try_forest(forest, parts, objective, size)
+    found += _try_trees(tree, parts, objective, size, [*found, grown.against(found)])
+    # A few of its trees may be ahead of one-vs-rest and behind the label trees.
+    found.append(grown.against(found))
     if parts[0].X.shape[0] > _NEARLY_ALL * size.n or size.nominal > _CHEAP:
         return found
     (whole, *_) = held_out_parts(X, Y, random_state, whole=True)
