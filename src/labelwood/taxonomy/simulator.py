@@ -40,7 +40,7 @@ class Sample(NamedTuple):
 class TaxonomyModel:
     """Instances on the unit sphere, and labels that are drawn from the roots down.
 
-    Instances are uniform on the part of the sphere where |u_i·x| ≥ margin_i for all i.
+    Instances are uniform on the part of the sphere where |u_i·x| ≥ γ_i for all i.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ class TaxonomyModel:
     def probability(self, X: ArrayLike, Y: object) -> DoubleArray:
         """The probability of the label set of each row of `Y`, given the instance.
 
-        f_G(v | x) = Π P(V_i = v_i | V_parent = v_parent, x), which is 0 for a label without its
+        f_G(v | x) = Π P(V_i = v_i | V_p = v_p, x), p being the parent: 0 for a label without its
         parent.
         """
         x, has = self._check_instances(X), self._columns(Y)

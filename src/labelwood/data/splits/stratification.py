@@ -72,7 +72,7 @@ def stratified_split(
 
     Returns
     -------
-    train_rows, test_rows : int arrays
+    tuple of int arrays
         Increasing row numbers; every row is in one of them.
 
     Examples

@@ -48,12 +48,18 @@ def l2svm(
 
     Parameters
     ----------
-    X : csr_array from `as_csr`
-    signs : array of ±1, one for each of `rows`
-    rows : row numbers, all when None; cost follows their non-zeros
-    C : the cost of an error, one number or one for each of `rows`
-    bias : value of the constant feature whose (regularised) weight is the intercept; 0 for none
-    tol : largest difference of projected gradients at the end, as LIBLINEAR's `-e`
+    X : csr_array
+        As `as_csr` makes it.
+    signs : array of ±1
+        One for each of `rows`.
+    rows : array or None
+        Row numbers, all when None; cost follows their non-zeros.
+    C : float or array
+        The cost of an error, one number or one for each of `rows`.
+    bias : float
+        Value of the constant feature whose (regularised) weight is the intercept; 0 for none.
+    tol : float
+        Largest difference of projected gradients at the end, as LIBLINEAR's `-e`.
 
     Examples
     --------

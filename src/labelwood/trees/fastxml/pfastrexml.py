@@ -47,9 +47,11 @@ class PfastXMLClassifier(FastXMLClassifier):
         matrix of shape (n, n_labels) has one for each sample and label, and must have an entry
         wherever the training labels have one.
     n_trees, max_leaf_samples, max_leaf_labels, C, fit_intercept, intercept_scaling, \
-newton_steps, gain, normalize, calibrate, random_state, n_jobs :
-        As in `FastXMLClassifier`. What `calibrate` learns is the probability that a label is
-        *recorded*; it cannot be combined with propensities for each sample.
+newton_steps, gain, normalize, random_state, n_jobs :
+        As in `FastXMLClassifier`.
+    calibrate :
+        As in `FastXMLClassifier`. What it learns is the probability that a label is *recorded*;
+        it cannot be combined with propensities for each sample.
 
     Attributes
     ----------
@@ -174,7 +176,9 @@ class PfastreXMLClassifier(PfastXMLClassifier):
     propensity :
         As in `PfastXMLClassifier`. Centers of maximum likelihood use those of labels too.
     n_trees, max_leaf_samples, max_leaf_labels, C, fit_intercept, intercept_scaling, \
-newton_steps, gain, normalize, calibrate, random_state, n_jobs :
+newton_steps, gain, calibrate, random_state, n_jobs :
+        As in `FastXMLClassifier`.
+    normalize :
         As in `FastXMLClassifier`. The tail classifiers always scale rows to unit length.
 
     Attributes
