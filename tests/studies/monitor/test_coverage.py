@@ -22,7 +22,8 @@ def test_a_verdict_is_by_three_standard_errors(n_held, verdict):
 
 
 @pytest.mark.slow
-def test_the_interval_of_a_change_point_is_nowhere_far_from_its_level():
+def test_the_interval_of_a_change_point_is_nowhere_too_narrow():
     rows = studies.run("monitor-coverage", jobs=1).rows
     assert len(rows) == 2 * len(coverage.SHIFTS)
-    assert min(row["measured"] for row in rows) > 85
+    # A standard error is 0.7 points at most; 1.645 posterior deviations hold 86.0 %.
+    assert min(row["measured"] for row in rows) > 88.5

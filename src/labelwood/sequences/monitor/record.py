@@ -24,7 +24,8 @@ class MonitorRecord:
         Step of the last change, by the posterior mean; None before the first alarm. Steps are
         those of the monitor, whichever figures they had.
     change_interval : tuple of int or None
-        About 90 % of the posterior of the change point.
+        Where the change point is: right in at least about 90 % of the changes by half a standard
+        deviation, more often for larger ones.
     figures : tuple of str
         The figures in alarm.
     learning : bool

@@ -1,7 +1,8 @@
 """How often the interval of a change point holds the step at which a stream changed.
 
-`StreamMonitor` gives about 90 % of the posterior of the change point. The posterior is under the
-chain of the monitor, in which shifts come by chance; here the shift is given, and so is the step.
+`StreamMonitor` gives a part of the posterior of the change point that is to hold at least 90 % of
+the changes. The posterior is under the chain of the monitor, in which shifts come by chance; here
+the shift is given, and so is the step.
 """
 
 import math
