@@ -25,6 +25,7 @@ BENCHMARKS = {
     "hmm": partial(compare, "hmm"),
     "kernels": partial(compare, "kernels"),
     "scale": scale.run,
+    "short-500k": partial(compare, "taggers", "short-500k"),
     "size": size.run,
     "suite": suite.run,
     "tuning": tuning.run,
