@@ -33,7 +33,7 @@ def _files(folder: str) -> Parts:
     return load_dataset(train), load_dataset(test)
 
 
-def _texts(folder: str) -> Parts:
+def _texts(folder: str, field: str = "text") -> Parts:
     """Raw texts; the labels of the test part in the order of the training part's."""
     from labelwood import Dataset
     from labelwood.core.labels import lists_to_indicator
@@ -47,7 +47,7 @@ def _texts(folder: str) -> Parts:
     for part in parts:
         lists = [[str(label) for label in one["labels"] if str(label) in known] for one in part]
         Y = lists_to_indicator(lists, names)
-        texts = [one["text"] for one in part]
+        texts = [one[field] for one in part]
         found.append(Dataset(None, Y, texts=texts, label_names=names))
     return tuple(found)
 
@@ -100,6 +100,7 @@ SETS: dict[str, Callable[[], Parts]] = {
     "pydocs": partial(_split, _pydocs),
     "short-50k": partial(_short, 50_000),
     "short-500k": partial(_short, 500_000),
+    "eurlex57k-titles": partial(_texts, "eurlex57k", "title"),
     "eurlex57k": partial(_files, "eurlex57k"),
 }
-TEXT_SETS = ("goemotions", "makupalat", "pydocs")
+TEXT_SETS = ("goemotions", "makupalat", "pydocs", "eurlex57k-titles")
