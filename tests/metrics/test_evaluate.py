@@ -108,6 +108,19 @@ def test_the_summary_has_ten_rows_in_plain_words_and_no_vacuous_interval() -> No
     assert len(along.summary(propensity=False).splitlines()[1:]) == 10
 
 
+def test_a_model_without_a_mistake_is_not_certain_in_the_summary() -> None:
+    Y = sp.csr_array(np.tile([[1, 0, 0], [0, 1, 1]], (100, 1)))
+    result = metrics.evaluate(Y, labels=Y, n_bootstrap=50)
+    low, high = result.figure("precision").guaranteed or (0, 0)
+    assert result.figure("precision").bootstrap == (1, 1)
+    first = result.summary().splitlines()[1]
+    assert first.startswith("predicted tags that are right (precision)")
+    assert first.endswith(f"[{100 * low:.2f}, {100 * high:.2f}]")
+    three = metrics.evaluate(Y[:3], labels=Y[:3], n_bootstrap=50)
+    assert "[100.00, 100.00]" not in three.summary()
+    assert "vacuous" not in three.summary()
+
+
 def test_nothing_predicted_has_no_precision() -> None:
     result = metrics.evaluate(TRUE, labels=sp.csr_array(TRUE.shape), n_bootstrap=5)
     assert (result["precision"], result["recall"], result["without a tag"]) == (0, 0, 1)

@@ -84,7 +84,10 @@ class Evaluation(Mapping[str, float]):
         return "\n".join(lines)
 
     def summary(self, *, propensity: bool | None = None) -> str:
-        """The ten rows that matter, in plain words, each with its bootstrap interval.
+        """The ten rows that matter, in plain words, each with an interval.
+
+        It is the one by the bootstrap. Where that has no width, as for a model without a mistake,
+        it is the guaranteed one, or none if that covers everything.
 
         The propensity-scored figures are among them where `propensity` asks for them, or where
         samples have no label at all, which is a sign that labels are missing.
@@ -96,16 +99,16 @@ class Evaluation(Mapping[str, float]):
         >>> Y = np.tile([[1, 0, 0], [0, 1, 1]], (500, 1))
         >>> print(evaluate(Y, labels=np.tile([[1, 0, 0], [0, 1, 0]], (500, 1))).summary())
         1,000 samples, 3 labels; percent, with 95 % intervals
-        predicted tags that are right (precision)  100.00    [100.00, 100.00]
+        predicted tags that are right (precision)  100.00     [96.44, 100.00]
         true tags that are predicted (recall)       66.67      [65.32, 68.07]
         both in one figure (micro-F1)               80.00      [79.02, 81.00]
         the same, mean over labels (macro-F1)       66.67                   –
-        samples without a tag                        0.00        [0.00, 0.00]
+        samples without a tag                        0.00        [0.00, 1.19]
         tags a sample                                1.00  the truth has 1.50
         """
         wanted = propensity is True or (propensity is None and self.n_unlabelled > 0)
         rows = [(words, self.figure(name)) for name, words in self._rows(wanted)]
-        table = [(words, *_cells(figure)[1::2]) for words, figure in rows]
+        table = [(words, _cells(figure)[1], _interval_of_summary(figure)) for words, figure in rows]
         if self.tags_per_sample is not None:
             truth = f"the truth has {self.true_per_sample:.2f}"
             table.append(("tags a sample", f"{self.tags_per_sample:.2f}", truth))
@@ -190,10 +193,21 @@ def _digits(value: float) -> int:
 def _cells(figure: Figure) -> tuple[str, str, str, str]:
     digits = _digits(figure.value)
     value = f"{100 * figure.value:.{digits}f}"
-    guaranteed = _bracket(figure.guaranteed, digits)
-    if figure.guaranteed and figure.guaranteed.low <= 0 and figure.guaranteed.high >= 1:
-        guaranteed = "vacuous"
+    guaranteed = "vacuous" if _is_vacuous(figure) else _bracket(figure.guaranteed, digits)
     return figure.name, value, guaranteed, _bracket(figure.bootstrap, digits)
+
+
+def _is_vacuous(figure: Figure) -> bool:
+    interval = figure.guaranteed
+    return interval is not None and interval.low <= 0 and interval.high >= 1
+
+
+def _interval_of_summary(figure: Figure) -> str:
+    """The bootstrap interval, unless all samples are alike: then it would claim certainty."""
+    interval = figure.bootstrap
+    if interval is not None and interval.low == interval.high:
+        interval = None if _is_vacuous(figure) else figure.guaranteed
+    return _bracket(interval, _digits(figure.value))
 
 
 def _bracket(interval: Interval | None, digits: int) -> str:
