@@ -78,6 +78,13 @@ def test_missing_labels_are_no_labels():
     assert model.label_counts_.tolist() == [23, 16, 15]
 
 
+def test_labels_that_differ_in_blanks_alone_are_warned_of():
+    cells = ["cat; dog", "dog; cat", "owl"] * 12
+    with pytest.warns(LabelwoodWarning, match=r"2 of 5 labels differ .* \(' cat' from 'cat', …\)"):
+        model = new_tagger().fit(TEXTS[:36], [cell.split(";") for cell in cells])
+    assert model.classes_.tolist() == [" cat", " dog", "cat", "dog", "owl"]
+
+
 @pytest.mark.parametrize("table", ["pandas", "arrow", "polars"])
 def test_a_table_is_learned_from_and_answered_in_its_own_library(frame, table):
     if table == "polars":
@@ -313,6 +320,15 @@ WRONG = {
         lambda t: new_tagger().fit(TEXTS, [[2.5], *LABELS[1:]]),
         "Row 0 of the labels holds 2.5, which is no name",
     ),
+    "a label without a name": (
+        lambda t: new_tagger().fit(TEXTS, [["cat", "dog"], [""]] * 20),
+        "Row 1 of the labels holds '', a label with an empty name; leave it out: "
+        r"a sample without labels has \[\]",
+    ),
+    "a Dataset with a label without a name": (
+        lambda t: labelwood.Dataset.from_lists(TEXTS, [["cat"], [" "]] * 20),
+        "Row 1 of the labels holds ' ', a label with an empty name; leave it out",
+    ),
     "a Dataset and labels": (
         lambda t: new_tagger().fit(labelwood.Dataset.from_lists(TEXTS, LABELS), LABELS),
         "A Dataset holds its labels already",
@@ -328,6 +344,10 @@ WRONG = {
     "update without memory": (
         lambda t: new_tagger().fit(TEXTS, LABELS).update(TEXTS, LABELS),
         "has not kept the old ones: fit it with remember=True",
+    ),
+    "update with the memory of a part": (
+        lambda t: new_tagger(remember=30).fit(TEXTS, LABELS).update(TEXTS, LABELS),
+        "this Tagger has kept 30 of 40 old ones: fit it with remember=True",
     ),
     "add_labels without negatives": (
         lambda t: new_tagger().fit(TEXTS, LABELS).add_labels(["an owl"] * 3, [["bird"]] * 3),
@@ -362,6 +382,10 @@ WRONG = {
     "a learner that is none": (
         lambda t: Tagger(OneVsRestSVM(), "tfidf").fit(TEXTS, LABELS),
         "'vectorizer' parameter of Tagger must have a method fit. Got 'tfidf'",
+    ),
+    "a lazy table": (
+        lambda t: Tagger.from_frame(pytest.importorskip("polars").DataFrame({"a": []}).lazy()),
+        r"is expected\. Got LazyFrame; give the DataFrame that its collect\(\) returns",
     ),
     "the same column twice": (
         lambda t: Tagger.from_frame(pd.DataFrame({"a": TEXTS}), text="a", labels="a"),

@@ -28,8 +28,9 @@ def is_frame(value: object) -> bool:
         return False
     if hasattr(value, "__dataframe__"):
         return True
-    named = hasattr(value, "columns") or hasattr(value, "column_names")
-    return hasattr(value, "__arrow_c_stream__") and named
+    if not hasattr(value, "__arrow_c_stream__"):
+        return False  # asked first, as the columns of a lazy table cost a plan, and a warning
+    return hasattr(value, "columns") or hasattr(value, "column_names")
 
 
 def is_missing(value: object) -> bool:

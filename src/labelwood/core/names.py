@@ -24,6 +24,7 @@ def check_names(names: Sequence[str], what: str) -> None:
 
 
 CONTROL_REFUSED = "a name with a control character; remove it"
+EMPTY_REFUSED = "a label with an empty name; leave it out: a sample without labels has []"
 
 
 def has_control(name: str) -> bool:

@@ -14,7 +14,7 @@ from labelwood.core.labels import (
     lists_to_indicator,
     plain_lists,
 )
-from labelwood.core.names import check_names
+from labelwood.core.names import EMPTY_REFUSED, check_names
 from labelwood.core.sparse import as_csr
 from labelwood.core.types import CSR
 from labelwood.errors import DataError
@@ -106,6 +106,8 @@ class Dataset:
             for name in one:
                 if not isinstance(name, str):
                     raise DataError(f"Sample {row} has the label {name!r}, which is no name (str).")
+                if not name.strip():
+                    raise DataError(f"Row {row} of the labels holds {name!r}, {EMPTY_REFUSED}.")
         names = sorted({name for one in lists for name in one})
         Y = lists_to_indicator(lists, names)
         return cls(None, Y, label_names=names, ids=ids, texts=documents, description=description)

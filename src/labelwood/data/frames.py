@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from labelwood.core.frames import frame_column, frame_matrix, frame_names, is_frame, is_missing
 from labelwood.core.labels import indicator, lists_to_indicator
-from labelwood.core.names import shown
+from labelwood.core.names import EMPTY_REFUSED, shown
 from labelwood.data.dataset import Dataset, check_texts
 from labelwood.data.readers.label_cells import split_cells
 from labelwood.data.readers.options import ReadOptions
@@ -51,9 +51,11 @@ def frame_dataset(
     ['bird', 'night', 'pet']
     """
     if not is_frame(frame):
+        remedy = "lists and columns go to Tagger().fit(texts, labels)"
+        if hasattr(frame, "collect"):
+            remedy = "give the DataFrame that its collect() returns"
         raise DataError(
-            f"A table of pandas, polars or Arrow is expected. Got {type(frame).__name__}; "
-            "lists and columns go to Tagger().fit(texts, labels)."
+            f"A table of pandas, polars or Arrow is expected. Got {type(frame).__name__}; {remedy}."
         )
     columns = [text] if isinstance(text, str) else list(text)
     both = {*columns} & {*([labels] if isinstance(labels, str) else labels or ())}
@@ -226,6 +228,8 @@ def _is_list(value: object) -> bool:
 
 def _name(value: object, row: int, where: str) -> str:
     if isinstance(value, str):
+        if not value.strip():  # "".split(";") is [""], not []
+            raise DataError(f"Row {row} of {where} holds {value!r}, {EMPTY_REFUSED}.")
         return str(value)
     if isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_)):
         return str(int(value))

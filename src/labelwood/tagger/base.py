@@ -49,7 +49,7 @@ from labelwood.tagger.choice import (
 )
 from labelwood.tagger.comparison import compare, comparison_table
 from labelwood.tagger.inputs import content_hash, feature_data, is_matrix, labelled_data, texts_of
-from labelwood.tagger.names import features_by_name, label_names
+from labelwood.tagger.names import features_by_name, label_names, warn_of_blanks
 from labelwood.trees.rules.label_rules import check_history
 
 # Messages of what is about to be trained; the command line shows them.
@@ -101,6 +101,7 @@ class BaseTagger(NamedParameters, FittedEstimator):
         check_parameters(self, self._constraints)
         start = time.perf_counter()
         dataset = memory.require_labels(labelled_data(X, y))
+        warn_of_blanks(label_names(dataset))
         self.vectorizer_: Any = None
         if dataset.X is None:
             vectorizer = default_vectorizer() if self.vectorizer is None else self.vectorizer

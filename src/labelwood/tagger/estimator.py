@@ -185,10 +185,12 @@ class Tagger(RuledTagger):
         """
         check_is_fitted(self, "estimator_")
         remembered = self._memory()
-        if remembered is None or remembered[0].shape[0] < self.n_samples_:
+        n_kept = 0 if remembered is None else remembered[0].shape[0]
+        if remembered is None or n_kept < self.n_samples_:
+            kept = f"kept {n_kept:,} of {self.n_samples_:,}" if n_kept else "not kept the"
             raise DataError(
-                "update learns from old and new samples together, and this Tagger has not kept "
-                "the old ones: fit it with remember=True, or fit it on all samples."
+                f"update learns from old and new samples together, and this Tagger has {kept} "
+                "old ones: fit it with remember=True, or fit it on all samples."
             )
         features, Y, names = self._more_samples(X, y)
         estimator = clone(self.estimator_)

@@ -25,6 +25,20 @@ def label_names(dataset: Dataset) -> Sequence[str]:
     return [str(label) for label in range(dataset.n_labels)]
 
 
+def warn_of_blanks(names: Sequence[str]) -> None:
+    """Warn of labels that are others but for blanks at their ends, as of "a; b" split at ";"."""
+    known = set(names)
+    padded = [name for name in names if name != name.strip() and name.strip() in known]
+    if padded:
+        warnings.warn(
+            f"{len(padded):,} of {len(names):,} labels differ from others only in blanks at their "
+            f"ends ({padded[0]!r} from {padded[0].strip()!r}, …) and are learned apart; strip the "
+            "names.",
+            LabelwoodWarning,
+            stacklevel=user_stacklevel(),
+        )
+
+
 def matched_labels(
     known_names: AnyArray, dataset: Dataset, *, may_be_new: bool = False
 ) -> tuple[CSR, list[str], int]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from labelwood.core.io import Source
 from labelwood.core.labels import has_unused_labels
-from labelwood.core.names import CONTROL_REFUSED, has_control, shown
+from labelwood.core.names import CONTROL_REFUSED, EMPTY_REFUSED, has_control, shown
 from labelwood.core.sparse import make_csr
 from labelwood.core.types import CSR, AnyArray
 from labelwood.data.readers.names import NameList
@@ -67,7 +67,8 @@ class ColumnBuilder:
                 raise self._source.error(line, f"{kind} number {column} is outside 0…{limit - 1}")
             return column
         if not column.strip():
-            raise self._source.error(line, f"found a {kind} with an empty name")
+            empty = EMPTY_REFUSED if kind == "label" else f"a {kind} with an empty name; name it"
+            raise self._source.error(line, f"found {empty}")
         if has_control(column):
             raise self._source.error(line, f"found {kind} {shown(column)}, {CONTROL_REFUSED}")
         if self._width is None:
