@@ -316,6 +316,31 @@ def test_a_model_reads_the_columns_that_it_learned_from(tmp_path):
     assert answer["labels"][0]["label"] == "dog"
 
 
+@pytest.mark.parametrize(
+    ("suffix", "write"),
+    [
+        ("csv", lambda rows: "\n".join(["title,codes,tags", *(f"{a},{b},x" for a, b in rows)])),
+        (
+            "jsonl",
+            lambda rows: "\n".join(
+                json.dumps({"title": a, "codes": [b], "tags": ["x"]}) for a, b in rows
+            ),
+        ),
+    ],
+)
+def test_a_model_is_evaluated_on_the_labels_that_it_learned_from(tmp_path, suffix, write):
+    data = tmp_path / f"a.{suffix}"
+    data.write_text(write([("the cat sleeps", "1.2"), ("the dog barks", "1.3")] * 10) + "\n")
+    learned = ("--label-column", "codes", "--learner", "onevsrest", "--quiet")
+    run("train", data, "-o", tmp_path / "m", *learned)
+    assert labelwood.load(tmp_path / "m").label_columns_ == ["codes"]
+    found = json.loads(run("eval", tmp_path / "m", data, "--json", "--quiet"))
+    assert (found["n_labels"], found["figures"]["P@1"]["value"]) == (2, 1.0)
+    (tmp_path / "other.csv").write_text("title,labels\nthe cat sleeps,1.2\n")
+    found = json.loads(run("eval", tmp_path / "m", tmp_path / "other.csv", "--json", "--quiet"))
+    assert found["figures"]["P@1"]["value"] == 1.0
+
+
 def test_decimal_commas_come_with_semicolons(model, documents, tmp_path):
     out = tmp_path / "tags.csv"
     run("predict", model, documents, "-k", "2", "-o", out, "--decimal-comma")

@@ -48,7 +48,10 @@ def evaluate(
     check_output(per_label, *source.files)
     with options.remarks(quiet):
         tagger = options.read_tagger(model, jobs)
-        dataset = source.read(known_text_columns=vars(tagger).get("text_columns_"))
+        dataset = source.read(
+            known_text_columns=vars(tagger).get("text_columns_"),
+            known_label_columns=vars(tagger).get("label_columns_"),
+        )
         if len(dataset) == 0:
             raise DataError(f"{dataset.description} has no samples to evaluate the model on")
         check_labels(dataset)

@@ -88,11 +88,15 @@ class Source:
     ] = None
 
     def read(
-        self, *, ignore_labels: bool = False, known_text_columns: list[str] | None = None
+        self,
+        *,
+        ignore_labels: bool = False,
+        known_text_columns: list[str] | None = None,
+        known_label_columns: list[str] | None = None,
     ) -> "Dataset":
         """Load the data set, without its labels where only the samples are wanted.
 
-        `known_text_columns` are those that a model learned from.
+        `known_text_columns` and `known_label_columns` are those that a model learned from.
         """
         from labelwood.data.load import load_dataset
         from labelwood.data.taxonomy import Taxonomy
@@ -116,6 +120,7 @@ class Source:
             given.pop("data"),
             ignore_labels=ignore_labels or None,
             known_text_columns=known_text_columns,
+            known_label_columns=known_label_columns,
             **given,
         )
         if not in_names:

@@ -50,6 +50,7 @@ def concatenate(parts: Sequence[Dataset]) -> Dataset:
         taxonomy=next((one.taxonomy for one in filled if one.taxonomy is not None), None),
         description=", ".join(one.description for one in parts if one.description),
         text_columns=filled[0].text_columns,
+        label_columns=filled[0].label_columns,
     )
 
 

@@ -49,6 +49,8 @@ class Dataset:
         Where the data come from.
     text_columns : sequence of str, or None
         The columns of a table that the texts were read from, and joined.
+    label_columns : sequence of str, or None
+        The columns of a table that the labels were read from.
     """
 
     X: CSR | None
@@ -60,6 +62,7 @@ class Dataset:
     taxonomy: "Taxonomy | None" = None
     description: str = ""
     text_columns: Sequence[str] | None = None
+    label_columns: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         if self.X is None and self.texts is None:

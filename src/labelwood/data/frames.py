@@ -66,15 +66,23 @@ def frame_dataset(
     if labels is None:
         Y: Any = sp.csr_array((len(texts), 0), dtype=np.float32)
         return Dataset(None, Y, ids=named, texts=texts, text_columns=columns)
-    if not isinstance(labels, str):
+    if isinstance(labels, str):
+        where = f"column {shown(labels)}"
+        lists = label_lists(frame_column(frame, labels), where, label_separator)
+        names = sorted({name for one in lists for name in one})
+        Y = lists_to_indicator(lists, names)
+    else:
         names = list(labels)
         Y = indicator(frame_matrix(frame, names))
-        return Dataset(None, Y, label_names=names, ids=named, texts=texts, text_columns=columns)
-    where = f"column {shown(labels)}"
-    lists = label_lists(frame_column(frame, labels), where, label_separator)
-    names = sorted({name for one in lists for name in one})
-    Y = lists_to_indicator(lists, names)
-    return Dataset(None, Y, label_names=names, ids=named, texts=texts, text_columns=columns)
+    return Dataset(
+        X=None,
+        Y=Y,
+        label_names=names,
+        ids=named,
+        texts=texts,
+        text_columns=columns,
+        label_columns=[labels] if isinstance(labels, str) else names,
+    )
 
 
 def guess_columns(

@@ -70,7 +70,8 @@ _FORMATS = {
 }
 _TEXT_FORMATS = tuple(name for name, one in _FORMATS.items() if "encoding" in one.options)
 WRITABLE = tuple(name for name, one in _FORMATS.items() if one.writer is not None)
-_ALWAYS = ("label_names", "ignore_labels", "known_text_columns")  # any format may have them
+_KNOWN = ("known_text_columns", "known_label_columns")
+_ALWAYS = ("label_names", "ignore_labels", *_KNOWN)  # any format may have them
 _CONSTRAINTS: Constraints = {
     "n_labels": (Integer(low=0), None),
     "n_features": (Integer(low=0), None),
@@ -103,6 +104,7 @@ def load_dataset(
     header: bool | None = None,
     ignore_labels: bool | None = None,
     known_text_columns: Sequence[str] | None = None,
+    known_label_columns: Sequence[str] | None = None,
 ) -> Dataset:
     r"""Read a data set.
 
@@ -155,9 +157,10 @@ def load_dataset(
     ignore_labels : bool, optional
         Whether only the samples are wanted: columns of labels are not looked at, and a text file
         that is no other format is read as one text a line.
-    known_text_columns : sequence of str, optional
-        The columns that a model learned from, such as `Tagger.text_columns_`: where the file has
-        all of them and `text_column` is not given, they are taken before other usual names.
+    known_text_columns, known_label_columns : sequence of str, optional
+        The columns that a model learned from, such as `Tagger.text_columns_` and
+        `Tagger.label_columns_`: where the file has all of them and `text_column` (or
+        `label_column`) is not given, they are taken before other usual names.
 
     Examples
     --------
@@ -191,6 +194,7 @@ def load_dataset(
         header=header,
         ignore_labels=ignore_labels,
         known_text_columns=known_text_columns,
+        known_label_columns=known_label_columns,
     )
     for name, constraint in _CONSTRAINTS.items():
         check_parameter("load_dataset", name, getattr(options, name), constraint)

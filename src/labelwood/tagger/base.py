@@ -130,8 +130,9 @@ class BaseTagger(NamedParameters, FittedEstimator):
         self.taxonomy_ = dataset.taxonomy
         self.closed_labels_ = _learns_closed_labels(self.estimator_, dataset)
         self.data_hash_ = content_hash(dataset)
-        columns = dataset.text_columns
-        self.text_columns_: list[str] | None = None if columns is None else list(columns)
+        texts, labels = dataset.text_columns, dataset.label_columns
+        self.text_columns_: list[str] | None = None if texts is None else list(texts)
+        self.label_columns_: list[str] | None = None if labels is None else list(labels)
         self.rules_history_: list[str] = []
         return self
 

@@ -87,7 +87,9 @@ class Tagger(RuledTagger):
     threshold_ : float or None
         The probability from which on labels are predicted; None where the estimator decides.
     text_columns_ : list of str or None
-        The columns of the texts, after `from_frame`.
+        The columns of the texts, after `from_frame` and after a fit on a file that names them.
+    label_columns_ : list of str or None
+        The columns of the labels, likewise.
 
     Examples
     --------

@@ -151,6 +151,7 @@ class _Reader:
             texts=self.texts if self.has_text else None,
             description=", ".join(filter(None, (description, remark))),
             text_columns=self.columns.text if self.has_text else None,
+            label_columns=self.columns.labels or None,
         )
 
     def _value(self, number: int, point: dict[str, Any], key: str) -> Any:

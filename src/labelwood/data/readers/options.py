@@ -27,6 +27,7 @@ class ReadOptions:
     header: bool | None = None
     ignore_labels: bool | None = None
     known_text_columns: Sequence[str] | None = None
+    known_label_columns: Sequence[str] | None = None
 
     @cached_property
     def labels(self) -> NameList | None:

@@ -47,6 +47,7 @@ def read(source: Source, options: ReadOptions) -> Dataset:
         texts=texts,
         description=", ".join(filter(None, (columns.remark, label_remark))),
         text_columns=columns.text,
+        label_columns=columns.labels or None,
     )
 
 

@@ -169,6 +169,7 @@ class _Table:
             texts=self._texts,
             description=remark,
             text_columns=self._columns.text,
+            label_columns=self._columns.labels or None,
         )
 
     def _label_lists(self, options: ReadOptions) -> tuple[list[list[str]], str]:

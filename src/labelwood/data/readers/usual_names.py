@@ -135,6 +135,10 @@ def _labels(
         listed = [one.strip() for one in given.split(",")] if isinstance(given, str) else given
         columns = tuple(name for one in listed for name in _range(source, line, names, one))
         return columns, ""
+    known = tuple(options.known_label_columns or ())
+    if known and set(known) <= set(names) - set(text):
+        remark = f"labels from {some(map(shown, known))}"
+        return known, "" if known == ("labels",) else remark
     found = [name for name in names if name == "labels" and name not in text]
     if found:
         return ("labels",), ""
