@@ -153,6 +153,7 @@ def test_a_figure_may_be_null_at_times(model, tmp_path):
     [
         ("{", "line 1: not JSON"),
         ("[1]", "line 1: not a JSON object"),
+        ("0.93", "line 1: not a JSON object; write figures as"),
         ("", "holds no predictions"),
         ('{"latency": 1.0}\n{"latency": NaN}', "line 2: figure 'latency' is nan"),
         ('{"latency": 1.0}\n{"id": 2}', "line 2: no figure 'latency'"),

@@ -28,7 +28,7 @@ def warm_up(
     from labelwood.core.kernel import compile_seconds
 
     compiled: dict[str, float] = {}
-    with options.remarks(quiet):
+    with options.remarks(quiet, reading=False):
         for name, run in _steps(jobs):
             before = compile_seconds()
             run()

@@ -109,7 +109,7 @@ def _gather(source: Source, options: ReadOptions, dialect: Dialect, rows: _Rows)
         raise source.error(number, f"the column {shown(named[double])} comes twice")
     columns = choose_columns(source, number, header, options)
     if not columns.text:
-        raise _no_text(source, number, header, options)
+        raise _no_text(source, number, header, options, next(rows, (0, []))[1])
     table = _Table(source, header, columns, guess=not options.ignore_labels)
     for number, row in rows:
         if len(row) != len(header):
@@ -207,18 +207,37 @@ class _Table:
         return split_cells(self._source, numbered, options.label_separator)
 
 
-def _no_text(source: Source, line: int, header: Sequence[str], options: ReadOptions) -> DataError:
+def _no_text(
+    source: Source, line: int, header: Sequence[str], options: ReadOptions, first: Sequence[str]
+) -> DataError:
     if options.header is False:
         return source.error(
             line,
             f"without a header row its {len(header)} columns are called 1 to {len(header)}; "
             "name that of the text by text_column",
         )
+    found = f"found the columns {some(map(shown, header)) or 'none'}, but no 'text'"
+    n_numbers = sum(map(_is_number, first))
+    if n_numbers > 1 and n_numbers > len(first) // 2 and not any(map(_is_number, header)):
+        return source.error(
+            line,
+            f"{found}, and numbers in row 2: a table of features is read from ARFF, XMC text, "
+            "JSONL or npz, or goes to a learner in Python, as OneVsRestSVM().fit(X, y); a column "
+            "of texts is named by text_column",
+        )
     return source.error(
         line,
-        f"found the columns {some(map(shown, header)) or 'none'}, but no 'text'; name the right "
-        "one by text_column, or give header=False if the first row is none",
+        f"{found}; name the right one by text_column, or give header=False if the first row is "
+        "none",
     )
+
+
+def _is_number(field: str) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
 
 
 def write(dataset: Dataset, file: IO[bytes]) -> None:

@@ -47,7 +47,10 @@ def read_lines(lines: Iterable[str], name: str) -> Iterator[tuple[int, dict[str,
         except json.JSONDecodeError as error:
             raise DataError(f"{name}, line {number}: not JSON: {error.msg}") from None
         if not isinstance(content, dict):
-            raise DataError(f"{name}, line {number}: not a JSON object")
+            raise DataError(
+                f"{name}, line {number}: not a JSON object; write figures as "
+                '{"figure": 0.93}, or numbers in Python to StreamMonitor().update'
+            )
         yield number, content
 
 
