@@ -121,6 +121,14 @@ def test_a_model_without_a_mistake_is_not_certain_in_the_summary() -> None:
     assert "vacuous" not in three.summary()
 
 
+def test_samples_that_are_all_alike_have_no_interval_of_rounding_errors() -> None:
+    Y = sp.eye_array(500, format="csr")
+    top = TopK((np.arange(500)[:, None] + np.arange(5)) % 500, np.ones((500, 5)))
+    row = metrics.evaluate(Y, top, ks=[5]).summary().splitlines()[1]
+    assert row.split()[-3] == "20.00"
+    assert "[20.00, 20.00]" not in row
+
+
 def test_nothing_predicted_has_no_precision() -> None:
     result = metrics.evaluate(TRUE, labels=sp.csr_array(TRUE.shape), n_bootstrap=5)
     assert (result["precision"], result["recall"], result["without a tag"]) == (0, 0, 1)

@@ -15,6 +15,8 @@ _SENSITIVITY = "PSP and PSnDCG with the constants (a, b) of the propensities pub
     ", ".join(f"{kind} {constants}" for kind, constants in PUBLISHED.items())
 )
 
+_ROUNDING = 1e-9  # means of samples that are all alike differ by their rounding
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -205,7 +207,7 @@ def _is_vacuous(figure: Figure) -> bool:
 def _interval_of_summary(figure: Figure) -> str:
     """The bootstrap interval, unless all samples are alike: then it would claim certainty."""
     interval = figure.bootstrap
-    if interval is not None and interval.low == interval.high:
+    if interval is not None and interval.high - interval.low < _ROUNDING:
         interval = None if _is_vacuous(figure) else figure.guaranteed
     return _bracket(interval, _digits(figure.value))
 
