@@ -83,7 +83,7 @@ def main() -> None:
     remember_interrupts()
     _prepare_streams()
     try:
-        sys.exit(app(standalone_mode=False))
+        sys.exit(app(prog_name="labelwood", standalone_mode=False))
     except SystemExit:
         _flush()
         raise
