@@ -231,7 +231,7 @@ def _scikit_learn(features: str) -> Callable:
     return lambda: FeatureUnion(
         [
             ("words", TfidfVectorizer(ngram_range=pairs, **options)),
-            ("chars", TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), **options)),
+            ("chars", TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4), **options)),
         ]
     )
 
