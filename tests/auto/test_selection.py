@@ -400,7 +400,13 @@ def test_durations_are_shown_in_a_fitting_unit(seconds, shown):
 @pytest.mark.parametrize("power", [0.8, 1.0, 1.5])
 def test_what_grows_like_a_power_is_foretold(power):
     small, part, whole = (7.0 * n**power for n in (250, 1000, 8000))
-    assert grown(small, part, 1000, 8000) == pytest.approx(whole)
+    assert grown(small, part, (1000, 8000)) == pytest.approx(whole)
+
+
+def test_what_each_of_more_problems_takes_grows_like_a_power():
+    sizes, problems = (250, 1000, 8000), (20, 60, 100)
+    small, part, whole = (many * 7.0 * n**0.8 for n, many in zip(sizes, problems, strict=True))
+    assert grown(small, part, (1000, 8000), problems) == pytest.approx(whole)
 
 
 @pytest.mark.parametrize(
@@ -435,7 +441,8 @@ def test_how_the_time_grows_is_seen_from_processor_time(monkeypatch, train):
     for seconds in (1.0, 3.0):  # other work on the machine tripled the time of the smaller pilot
         smaller = Pilot(n // 4, seconds, 1.0, 1000)
         monkeypatch.setattr(pilots_module, "timed_fit", lambda _, part, one=smaller: one)
-        cost = expected_cost(OneVsRestSVM(), 1.0, part, [Pilot(n, 4.0, 4.0, 4000)], size, 10.0, 2.0)
+        pilots, tree = [Pilot(n, 4.0, 4.0, 4000)], LabelTreeClassifier()
+        cost = expected_cost(tree, 1.0, part, pilots, size, 10.0, 2.0)
         expected.append(cost.seconds)
     assert expected[0] == expected[1] == pytest.approx(4.0 * 100_000 / n)
 

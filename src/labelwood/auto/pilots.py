@@ -17,6 +17,9 @@ from labelwood.linear.onevsrest import OneVsRestSVM
 from labelwood.linear.tuning import Part, fit_quietly, nominal_seconds
 
 _QUARTER = 4
+# Of the samples, by which the cost of a fit grows, and that of each of its problems.
+_POWERS = (0.7, 1.6)
+_POWERS_OF_EACH = (0.3, 1.2)
 _WARM_UP_ROWS = 64
 # Of a fit: what one on four fifths of the samples costs, to calibrate. One-vs-rest goes on from the
 # first one: 1.48 times its processor time in all on the training part of EURLEX57K.
@@ -86,7 +89,7 @@ class Size(NamedTuple):
             X.shape[0],
             np.unique(X.indices).size,
             X.nnz,
-            np.unique(Y.indices).size,
+            n_used_labels(Y),
             Y.nnz,
             joblib.effective_n_jobs(n_jobs),
             nominal_seconds(X, Y),
@@ -128,12 +131,24 @@ def expected_cost(
     smaller = head(part, max(n // _QUARTER, 1))
     quarter = timed_fit(to_try(estimator, C, smaller), smaller)
     seconds, work, size_of_model = _medians(pilots)
+    labels = (n_used_labels(smaller.Y), n_used_labels(part.Y), size.n_labels)
+    problems = tuple(_n_problems(estimator, one) for one in labels)
     # How the time grows is seen from the work: the time itself depends on what else is running.
-    times = grown(quarter.work, work, n, size.n) / max(work, 1e-9)
+    times = grown(quarter.work, work, (n, size.n), problems) / max(work, 1e-9)
     return Cost(
         _calibration_factor(estimator, size.n) * times * seconds,
-        int(scratch + copies * grown(quarter.bytes, size_of_model, n, size.n)),
+        int(scratch + copies * grown(quarter.bytes, size_of_model, (n, size.n), problems)),
     )
+
+
+def _n_problems(estimator: Any, n_labels: int) -> int:
+    """Blocks of labels of one-vs-rest, each of which reads all rows; a tree is one problem."""
+    return -(-n_labels // WIDTH) if isinstance(estimator, OneVsRestSVM) else 1
+
+
+def n_used_labels(Y: CSR) -> int:
+    """Labels that have a sample."""
+    return int(np.unique(Y.indices).size)
 
 
 def _medians(pilots: Sequence[Pilot]) -> tuple[float, float, float]:
@@ -161,8 +176,18 @@ def scaled_cost(
     return Cost(seconds, int(scratch + more_size / size * (cost.bytes - scratch)))
 
 
-def grown(quarter: float, part: float, n_part: int, n: int) -> float:
-    """What grows like a power of the samples, from its value at a quarter of a part and there."""
-    part = max(part, 1e-9)
-    power = np.log(part / max(quarter, 1e-9)) / np.log(_QUARTER)
-    return float(part * (n / max(n_part, 1)) ** np.clip(power, 0.7, 1.6))
+def grown(
+    quarter: float, part: float, n: tuple[int, int], problems: tuple[int, ...] = (1, 1, 1)
+) -> float:
+    """What grows like a power of the samples, from its value at a quarter of a part and there.
+
+    `n` are the samples of the part and of all, `problems` how many problems the quarter, the part
+    and all samples have: few samples have few of the labels, and only what each problem takes
+    grows like a power.
+    """
+    n_part, n_all = n
+    of_quarter, of_part, of_all = (max(one, 1) for one in problems)
+    each = max(part, 1e-9) / of_part
+    power = np.log(each / max(quarter / of_quarter, 1e-9)) / np.log(_QUARTER)
+    low, high = _POWERS if of_quarter == of_all else _POWERS_OF_EACH
+    return float(of_all * each * (n_all / max(n_part, 1)) ** np.clip(power, low, high))
