@@ -24,7 +24,7 @@ tests: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-slow: $(VENV)/dev.stamp ## long simulations and scale runs
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -m slow -n 2
 
 lint: $(VENV)/dev.stamp ## ruff, mypy --strict, import-linter
 	$(BIN)/ruff check .

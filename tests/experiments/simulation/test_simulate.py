@@ -288,7 +288,7 @@ def test_without_a_gap_the_complexity_is_infinite():
 
 def test_a_plan_grows_with_arms_and_with_smaller_gaps_and_levels():
     def samples(*arguments, **options):
-        return plan(*arguments, runs=40, random_state=0, **options).n_samples[0.5]
+        return plan(*arguments, runs=20, random_state=0, **options).n_samples[0.5]
 
     base = samples(4, 0.2, 0.05)
     assert samples(16, 0.2, 0.05) > 2 * base

@@ -17,7 +17,7 @@ LEARNERS = ["SBT", "SBT of planes", "BAC", "FGM", "L1-SVM", "L1-logistic"]
 def result(tmp_path_factory):
     folder = tmp_path_factory.mktemp("study")
     for name in ("pcmac", "basehock"):
-        write_set(folder, name, n_features=60)
+        write_set(folder, name, n=60, n_features=60)
     return studies.run("sbt-features", data=folder, quick=True, jobs=1)
 
 
@@ -73,6 +73,7 @@ def test_the_plot_names_the_learners_and_what_was_published(result):
         assert f">{text}<" in image
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_it_runs_on_the_real_data(shared_data):
     result = studies.run("sbt-features", data=shared_data, only="basehock", quick=True)

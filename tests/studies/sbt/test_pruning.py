@@ -7,8 +7,8 @@ from studies.sbt.binary import write_set
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory):
     folder = tmp_path_factory.mktemp("study")
-    write_set(folder, "basehock", noise=1)
-    write_set(folder, "a9a", noise=1)
+    write_set(folder, "basehock", n=80, noise=1)
+    write_set(folder, "a9a", n=80, noise=1)
     return studies.run("sbt-pruning", data=folder, quick=True, jobs=1).rows
 
 

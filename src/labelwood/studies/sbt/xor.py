@@ -26,7 +26,7 @@ PARTS = {  # centre and standard deviation of the noise
     "centred": (0.0, 12**-0.5),
     "rescaled": (0.0, 1.0),
 }
-_QUICK = (500, 200, (10,))
+_QUICK = (300, 200, (10,))
 _WARM_POINTS = 40
 
 
