@@ -306,7 +306,7 @@ def test_the_caption_of_a_quick_run_names_what_was_run():
     [
         ("mab-power", "gaussian: 500 experiments", "gaussian: 10 experiments"),
         ("mab-captions", "drawn 20 times", "drawn 2 times"),
-        ("sbt-xor", "2,000 test samples, after 10,000", "200 test samples, after 500"),
+        ("sbt-xor", "2,000 test samples, after 10,000", "200 test samples, after 300"),
         ("sbt-features", "mean of 3 splits", "samples, one split"),
         ("sbt-pruning", "8,000 training samples", "300 training samples"),
         ("sbt-classes", "its own test set).", "400 samples."),

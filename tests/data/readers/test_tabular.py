@@ -190,6 +190,22 @@ def test_lists_that_are_none_are_refused(write, cells, message):
         load_dataset(write("a.csv", "text,labels\n" + rows))
 
 
+@pytest.mark.parametrize(
+    ("cells", "remark"),
+    [
+        (["NaN", "owl", "NaN"], "'NaN' is a label of its own in 2 cells; leave them empty if"),
+        (["owl", "None", "bird"], "'None' is a label of its own in 1 cell; leave it empty if"),
+        (["null", "<NA>", "owl"], "'<NA>', 'null' are labels of their own in 2 cells;"),
+        (["", "owl", "None of these"], None),
+    ],
+)
+def test_a_word_for_a_missing_value_is_a_label_with_a_remark(write, cells, remark):
+    rows = [f"t{i},{cell}" for i, cell in enumerate(cells)]
+    data = load_dataset(write("a.csv", "\n".join(["text,labels", *rows, ""])))
+    assert data.label_lists() == [[cell] if cell else [] for cell in cells]
+    assert remark in data.description if remark else "label" not in data.description.split("(")[1]
+
+
 def test_a_column_that_may_be_the_labels_is_warned_of(write):
     path = write("a.csv", "text,subject\na,x\n")
     with pytest.warns(

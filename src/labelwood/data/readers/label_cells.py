@@ -18,6 +18,8 @@ _SHOWN = {"\n": "line ends", " ": "blanks"}
 _SURE = (SEPARATOR, "|", "\n")
 # These often are: their parts must be known from other cells.
 _UNSURE = (",", "/", " ")
+# What other programs write for a missing value, and what nobody calls a label on purpose.
+_MISSING = frozenset({"NaN", "nan", "None", "null", "NULL", "<NA>", "NaT"})
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _ITEM = re.compile(rf"\s*({_QUOTED}|[^\s,'\"\[\]][^,'\"\[\]]*)\s*(,|\s(?=\s*['\"])|\Z)")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
@@ -37,6 +39,13 @@ def split_cells(
     ``["a", "b"]`` or ``<a><b>`` are read as lists, and all others are split at the separator that
     they have in common, which is refused where it is in doubt.
     """
+    labels, remark = _labels_and_remark(source, cells, separator)
+    return labels, ", ".join(filter(None, (remark, _remark_on_missing(labels))))
+
+
+def _labels_and_remark(
+    source: Source, cells: Sequence[tuple[int, str]], separator: str | None
+) -> tuple[list[list[str]], str]:
     if separator is not None:
         mark = _WORDS.get(separator.lower(), separator)
         return [_split(cell, mark) for _, cell in cells], _remark_on_unused(cells, mark)
@@ -65,6 +74,26 @@ def _remark_on_unused(cells: Sequence[tuple[int, str]], given: str) -> str:
             n = sum(mark in cell for _, cell in filled)
             return f"no cell of labels holds {given!r}, but {n:,} of {len(filled):,} hold {mark!r}"
     return ""
+
+
+def _remark_on_missing(labels: Sequence[list[str]]) -> str:
+    """A remark on cells that hold nothing but a word for a missing value, which is read as a label.
+
+    Examples
+    --------
+    >>> _remark_on_missing([["owl"], ["NaN"], ["NaN"], ["None", "owl"]])
+    "'NaN' is a label of its own in 2 cells; leave them empty if they have none"
+    """
+    counts = Counter(cell[0] for cell in labels if len(cell) == 1 and cell[0] in _MISSING)
+    if not counts:
+        return ""
+    words = ", ".join(map(repr, sorted(counts)))
+    n = counts.total()
+    return (
+        f"{words} {'is a label of its' if len(counts) == 1 else 'are labels of their'} own in "
+        f"{n:,} {'cell' if n == 1 else 'cells'}; leave {'it' if n == 1 else 'them'} empty if "
+        f"{'it has' if n == 1 else 'they have'} none"
+    )
 
 
 def is_read_back(cells: Sequence[str]) -> bool:

@@ -53,7 +53,7 @@ def taxonomy_of_names(names: Sequence[str], how: str) -> Taxonomy:
     if all(parent is None for parent, _ in edges):
         raise DataError(
             f"No label begins with another, as codes of a taxonomy do: {_few(names)}; for paths "
-            "give the separator, as in path:/"
+            "give the separator, as in path:/, else a file with a child and its parent on each line"
         )
     return Taxonomy.from_edges(edges, names)
 
