@@ -106,7 +106,7 @@ def test_columns_are_the_usual_ones_or_those_that_are_named(file, content, optio
          " rates', but no 'text'; name the right one by text_column, or give header=False if the "
          "first row is none"),
         ("a.csv", "m1,m2,m3,kind\n0.5,-1e-3,7,x\n", "line 1: found the columns 'm1', 'm2', 'm3', 'kind', "
-         "but no 'text', and numbers in row 2: a table of features is read from ARFF, XMC text, JSONL or "
+         "but no 'text', and numbers in line 2: a table of features is read from ARFF, XMC text, JSONL or "
          "npz, or goes to a learner in Python, as OneVsRestSVM().fit(X, y); a column of texts is named "
          "by text_column"),
         ("a.csv", "a,b;c\nx,y;z\n", "line 1: cannot tell whether ',' or ';' divides 'a,b;c'; give it"

@@ -9,7 +9,7 @@ from builders import separable
 from labelwood import Dataset, OneVsRestSVM, Tagger, Taxonomy, TextVectorizer
 from labelwood.auto import choose_learner
 from labelwood.core.labels import lists_to_indicator
-from labelwood.errors import DataError, LabelwoodWarning, ParameterError
+from labelwood.errors import DataError, LabelwoodWarning, ModelError, ParameterError
 from labelwood.metrics import propensity
 
 TEXTS = ["a cat on a mat", "a dog in a fog", "the cat and the dog", "an owl", "owl and cat"] * 3
@@ -327,6 +327,23 @@ def test_the_truth_is_left_as_it_is_where_training_was_on_open_label_sets():
     data = replace(data, taxonomy=taxonomy)
     tagger = Tagger(OneVsRestSVM(random_state=0), TextVectorizer(min_df=1)).fit(data)
     assert not tagger.closed_labels_
+
+
+@pytest.mark.parametrize("name", ["text_columns_", "label_columns_"])
+@pytest.mark.parametrize("value", [5, "body", [1]])
+def test_columns_of_a_stored_model_that_are_no_names_are_refused(tmp_path, name, value):
+    model = Tagger(OneVsRestSVM(random_state=0), TextVectorizer(min_df=1)).fit(TEXTS, LABELS)
+    setattr(model, name, value)
+    labelwood.save(model, tmp_path / "model")
+    with pytest.raises(ModelError, match=f"{name} must be a list of column names or None"):
+        labelwood.load(tmp_path / "model")
+
+
+def test_a_word_for_a_missing_value_in_a_list_of_labels_is_warned_of():
+    with pytest.warns(LabelwoodWarning, match="In the labels 'NaN' is a label of its own in 1 ce"):
+        Tagger(OneVsRestSVM(random_state=0), TextVectorizer(min_df=1)).fit(
+            [*TEXTS, "an owl"], [*(row[0] for row in LABELS), "NaN"]
+        )
 
 
 def test_a_model_that_was_saved_before_thresholds_decides_as_it_did(tmp_path):

@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from builders import separable
 from labelwood import FastXMLClassifier, LabelTreeClassifier, OneVsRestSVM, metrics, synthetic
 from labelwood.auto import Candidate, Choice, Cost, choose_learner, expected_costs, forests, trials
-from labelwood.auto import pilots as pilots_module
+from labelwood.auto import costs as costs_module
 from labelwood.auto.choice import _PRICES, choose, price
-from labelwood.auto.pilots import Pilot, Size, expected_cost, grown, scaled_cost
+from labelwood.auto.costs import Pilot, Size, expected_cost, grown, scaled_cost
 from labelwood.auto.quality import quality_on
 from labelwood.errors import DataError, LabelwoodWarning, ParameterError
 from labelwood.linear.tuning import held_out_parts
@@ -403,6 +403,12 @@ def test_what_grows_like_a_power_is_foretold(power):
     assert grown(small, part, (1000, 8000)) == pytest.approx(whole)
 
 
+def test_a_problem_more_hardly_moves_what_is_foretold():
+    small, part, whole = (7.0 * n**1.5 for n in (250, 1000, 100_000))
+    for problems in ((99, 100, 100), (100, 100, 101)):
+        assert grown(small, part, (1000, 100_000), problems) == pytest.approx(whole, rel=0.05)
+
+
 def test_what_each_of_more_problems_takes_grows_like_a_power():
     sizes, problems = (250, 1000, 8000), (20, 60, 100)
     small, part, whole = (many * 7.0 * n**0.8 for n, many in zip(sizes, problems, strict=True))
@@ -421,7 +427,7 @@ def test_what_each_of_more_problems_takes_grows_like_a_power():
 def test_calibration_takes_longer(monkeypatch, train, kind, n, factor):
     # Fits of a few milliseconds differ from call to call.
     pilot = Pilot(0, 1, 1, 1000)
-    monkeypatch.setattr(pilots_module, "timed_fit", lambda _, part: pilot)
+    monkeypatch.setattr(costs_module, "timed_fit", lambda _, part: pilot)
     part = held_out_parts(train.X, train.Y, 0)[0]
     pilots = [Pilot(part.X.shape[0], 4.0, 4.0, 4000)]
     size = Size.of(train.X, train.Y, 1)._replace(n=n)
@@ -440,7 +446,7 @@ def test_how_the_time_grows_is_seen_from_processor_time(monkeypatch, train):
     expected = []
     for seconds in (1.0, 3.0):  # other work on the machine tripled the time of the smaller pilot
         smaller = Pilot(n // 4, seconds, 1.0, 1000)
-        monkeypatch.setattr(pilots_module, "timed_fit", lambda _, part, one=smaller: one)
+        monkeypatch.setattr(costs_module, "timed_fit", lambda _, part, one=smaller: one)
         pilots, tree = [Pilot(n, 4.0, 4.0, 4000)], LabelTreeClassifier()
         cost = expected_cost(tree, 1.0, part, pilots, size, 10.0, 2.0)
         expected.append(cost.seconds)

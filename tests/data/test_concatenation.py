@@ -1,5 +1,7 @@
 """Several data sets as one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -29,6 +31,13 @@ def test_numbers_are_matched_by_position_and_must_be_as_many():
         concatenate([Dataset(X, Y), Dataset(X, Y[:, :2])])
     with pytest.raises(DataError, match="Only some of the files name their labels"):
         concatenate([Dataset(X, Y), Dataset(X, Y, label_names=["a", "b", "c"])])
+
+
+def test_columns_are_those_of_the_first_part_that_has_any():
+    plain = Dataset.from_lists(["a"], [["x"]])
+    named = replace(plain, text_columns=("body",), label_columns=("tags",))
+    both = concatenate([plain, named])
+    assert (both.text_columns, both.label_columns) == (("body",), ("tags",))
 
 
 def test_ids_are_kept_where_all_have_them():

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from labelwood.auto.choice import Candidate, Cost, price, worth
-from labelwood.auto.pilots import Pilot, Size, expected_cost, timed_fit, warm_up
+from labelwood.auto.costs import Pilot, Size, expected_cost, timed_fit, warm_up
 from labelwood.auto.quality import quality_on
 from labelwood.errors import LabelwoodWarning
 from labelwood.linear.tuning import Part, Quality, mean_quality

@@ -7,8 +7,7 @@ import numpy as np
 from sklearn.base import clone
 
 from labelwood.auto.choice import Candidate, Cost, worth
-from labelwood.auto.forests import try_forest
-from labelwood.auto.pilots import (
+from labelwood.auto.costs import (
     Pilot,
     Size,
     expected_cost,
@@ -18,6 +17,7 @@ from labelwood.auto.pilots import (
     warm_up,
     with_default_C,
 )
+from labelwood.auto.forests import try_forest
 from labelwood.auto.quality import quality_on
 from labelwood.core.types import CSR
 from labelwood.errors import ParameterError

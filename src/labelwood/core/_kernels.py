@@ -19,7 +19,7 @@ def _rotate(x: np.uint64, k: int) -> np.uint64:
 @exact_kernel
 def next_uint64(state: NDArray[np.uint64]) -> np.uint64:
     """The next 64 random bits; `state` (four words) moves on."""
-    # The output function of xoshiro256++; the lines below are its linear state transition.
+    # This is the output function of xoshiro256++; the lines below are its linear state transition.
     result = _rotate(state[0] + state[3], 23) + state[0]
     t = state[1] << np.uint64(17)
     state[2] ^= state[0]
@@ -34,15 +34,15 @@ def next_uint64(state: NDArray[np.uint64]) -> np.uint64:
 @exact_kernel
 def next_below(state: NDArray[np.uint64], n: np.uint64) -> np.uint64:
     """A random integer in 0…n−1 (n < 2³²; the bias of the fixed-point product is below n/2³²)."""
-    # The upper 32 bits as a fixed-point fraction of n (Lemire 2019): a product instead of a modulo,
-    # which would be a division.
+    # The upper 32 bits are taken as a fraction of 2³² and multiplied by n (Lemire 2019), because a
+    # modulo would be a division.
     return ((next_uint64(state) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32)
 
 
 @exact_kernel
 def next_double(state: NDArray[np.uint64]) -> float:
     """A random number in [0, 1)."""
-    # The upper 53 bits times 2⁻⁵³: every result is a multiple of the spacing just below 1.
+    # The upper 53 bits make a multiple of 2⁻⁵³, which is the spacing of doubles just below 1.
     return (next_uint64(state) >> np.uint64(11)) * 1.1102230246251565e-16
 
 
@@ -63,8 +63,8 @@ def insert_label(
     size: int,
 ) -> int:
     """Give a label its place among the `size` best so far; returns how many there are then."""
-    # Insertion from the end: k is small, and after the first few labels most candidates stop at the
-    # first comparison.
+    # The label is inserted from the end: k is small, and after the first few labels most candidates
+    # stop at the first comparison.
     place = size
     while place > 0 and (
         top_scores[place - 1] < score

@@ -24,6 +24,7 @@ def nth_smallest(values: Any, n: int) -> Any:
         pivot = values[(low + high) >> 1]
         i, j = low, high
         while i <= j:
+            # Both scans stop at values that equal the pivot, so that a run of them is halved too.
             while values[i] < pivot:
                 i += 1
             while values[j] > pivot:
@@ -50,6 +51,7 @@ def stable_order(keys: Any) -> NDArray[np.int64]:
     for k in range(n):
         start = k - k % _RUN
         place = k
+        # The comparison is strict, so that equal keys are not exchanged.
         while place > start and keys[order[place - 1]] > keys[k]:
             order[place] = order[place - 1]
             place -= 1
@@ -113,10 +115,12 @@ def _distribute(keys: NDArray[np.uint64]) -> None:
     for a in range(1, n):
         low, high = min(low, keys[a]), max(high, keys[a])
     shift = np.uint64(0)
+    # The width of a bucket is a power of two, so that a shift finds it and no division is needed.
     while (high - low) >> shift >= np.uint64(2 * n):
         shift += _ONE
     starts = zeros(2 * n + 1, np.uint32)
     for a in range(n):
+        # Counts stand one place further on: their running sums are then where the buckets start.
         starts[((keys[a] - low) >> shift) + _ONE] += np.uint32(1)
     for b in range(2 * n):
         starts[b + 1] += starts[b]

@@ -15,7 +15,7 @@ def unit_rows(X: CSRArrays) -> CSRArrays:
         squares = 0.0
         for p in range(X.indptr[i], X.indptr[i + 1]):
             squares += np.float64(X.data[p]) * np.float64(X.data[p])
-        # Added one after the other, as NumPy's bincount does.
+        # The squares are added one after the other, as NumPy's bincount does.
         length = np.sqrt(squares) if squares > 0 else 1.0
         for p in range(X.indptr[i], X.indptr[i + 1]):
             data[p - first] = np.float32(np.float64(X.data[p]) / length)

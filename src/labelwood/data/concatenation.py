@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import chain
+from typing import TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,6 +11,8 @@ from labelwood.core.sparse import make_csr
 from labelwood.core.types import CSR
 from labelwood.data.dataset import Dataset
 from labelwood.errors import DataError
+
+T = TypeVar("T")
 
 
 def concatenate(parts: Sequence[Dataset]) -> Dataset:
@@ -26,7 +29,7 @@ def concatenate(parts: Sequence[Dataset]) -> Dataset:
     """
     if not parts:
         raise DataError("There is no data set to put together.")
-    # A part without samples, or without labels, says nothing about what the others hold.
+    # A part without samples says nothing about what the others hold.
     filled = [part for part in parts if len(part)] or [parts[0]]
     for part in filled:
         if (part.X is None) != (filled[0].X is None):
@@ -47,11 +50,15 @@ def concatenate(parts: Sequence[Dataset]) -> Dataset:
         feature_names=feature_names,
         ids=_chained([one.ids for one in filled]),
         texts=_chained([one.texts for one in filled]),
-        taxonomy=next((one.taxonomy for one in filled if one.taxonomy is not None), None),
+        taxonomy=_first([one.taxonomy for one in filled]),
         description=", ".join(one.description for one in parts if one.description),
-        text_columns=filled[0].text_columns,
-        label_columns=filled[0].label_columns,
+        text_columns=_first([one.text_columns for one in filled]),
+        label_columns=_first([one.label_columns for one in filled]),
     )
+
+
+def _first(values: Sequence[T | None]) -> T | None:
+    return next((one for one in values if one is not None), None)
 
 
 def _chained(columns: Sequence[Sequence[str] | None]) -> list[str] | None:

@@ -1,5 +1,6 @@
 """Texts and labels in columns: of a table, or as lists, Series and arrays of their own."""
 
+import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -7,14 +8,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from labelwood.core.caller import user_stacklevel
 from labelwood.core.frames import frame_column, frame_matrix, frame_names, is_frame, is_missing
 from labelwood.core.labels import indicator, lists_to_indicator
 from labelwood.core.names import EMPTY_REFUSED, shown
 from labelwood.data.dataset import Dataset, check_texts
-from labelwood.data.readers.label_cells import split_cells
+from labelwood.data.readers.label_cells import remark_on_missing, split_cells
 from labelwood.data.readers.options import ReadOptions
 from labelwood.data.readers.usual_names import choose_columns
-from labelwood.errors import DataError
+from labelwood.errors import DataError, LabelwoodWarning
 
 
 def frame_dataset(
@@ -216,7 +218,11 @@ class _Column:
 def _split(cells: list[tuple[int, str]], where: str, separator: str | None) -> list[list[str]]:
     plain = [(row, str(cell)) for row, cell in cells]
     source: Any = _Column(where)
-    return split_cells(source, plain, separator)[0]
+    lists, _ = split_cells(source, plain, separator)
+    missing = remark_on_missing(lists)
+    if missing:
+        warnings.warn(f"In {where} {missing}.", LabelwoodWarning, stacklevel=user_stacklevel())
+    return lists
 
 
 def _values(labels: object) -> list[Any]:

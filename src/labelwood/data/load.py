@@ -71,6 +71,7 @@ _FORMATS = {
 _TEXT_FORMATS = tuple(name for name, one in _FORMATS.items() if "encoding" in one.options)
 WRITABLE = tuple(name for name, one in _FORMATS.items() if one.writer is not None)
 _KNOWN = ("known_text_columns", "known_label_columns")
+_SEVERAL = ("text_column", "label_column", *_KNOWN)  # a name, or a list of names
 _ALWAYS = ("label_names", "ignore_labels", *_KNOWN)  # any format may have them
 _CONSTRAINTS: Constraints = {
     "n_labels": (Integer(low=0), None),
@@ -103,8 +104,8 @@ def load_dataset(
     encoding: str | None = None,
     header: bool | None = None,
     ignore_labels: bool | None = None,
-    known_text_columns: Sequence[str] | None = None,
-    known_label_columns: Sequence[str] | None = None,
+    known_text_columns: str | Sequence[str] | None = None,
+    known_label_columns: str | Sequence[str] | None = None,
 ) -> Dataset:
     r"""Read a data set.
 
@@ -157,7 +158,7 @@ def load_dataset(
     ignore_labels : bool, optional
         Whether only the samples are wanted: columns of labels are not looked at, and a text file
         that is no other format is read as one text a line.
-    known_text_columns, known_label_columns : sequence of str, optional
+    known_text_columns, known_label_columns : str or sequence of str, optional
         The columns that a model learned from, such as `Tagger.text_columns_` and
         `Tagger.label_columns_`: where the file has all of them and `text_column` (or
         `label_column`) is not given, they are taken before other usual names.
@@ -229,13 +230,13 @@ def _warn_of_unlabeled(parts: Sequence[Dataset]) -> None:
 
 def _check_names(options: ReadOptions) -> None:
     """Refuse columns and marks that are not given by their names."""
-    for name in (*_COLUMNS, "label_separator", "delimiter", "encoding"):
+    for name in (*_COLUMNS, *_KNOWN, "label_separator", "delimiter", "encoding"):
         given = getattr(options, name)
-        listed = name in ("text_column", "label_column") and isinstance(given, list | tuple)
+        listed = name in _SEVERAL and isinstance(given, list | tuple)
         if given is not None and not all(
             isinstance(x, str) for x in (given if listed else [given])
         ):
-            several = ", or a list of names" if name in ("text_column", "label_column") else ""
+            several = ", or a list of names" if name in _SEVERAL else ""
             raise ParameterError(
                 f"The {name!r} parameter of load_dataset must be a name (str){several}. "
                 f"Got {given!r} instead."

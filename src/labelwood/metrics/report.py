@@ -223,4 +223,6 @@ def _range_cells(one: Sensitivity) -> tuple[str, str, str, str]:
     (where_low, low), (where_high, high) = one.lowest, one.highest
     digits = _digits(low)
     shown = f"{100 * low:.{digits}f}–{100 * high:.{digits}f}"
-    return (one.name, shown, "–", "–") if low == high else (one.name, shown, where_low, where_high)
+    if high - low < _ROUNDING:
+        return one.name, shown, "–", "–"
+    return one.name, shown, where_low, where_high

@@ -98,6 +98,7 @@ def row_products(
         order[p] = p + 1
     products, best = np.empty(labels.size), np.full(bounds.k, -np.inf)
     for k in range(labels.size):
+        # `highest` falls from label to label, so that no later label can be among the best either.
         if k >= bounds.k and bounds.highest[k] < best[bounds.k - 1]:
             return resized(products, k)
         # A branch on whether the row has the feature would be unpredictable; a store to place 0
@@ -240,8 +241,10 @@ def _likelihood(
     total = 0.0
     for i in range(squares.size):
         product = workspace.products[i] + step * workspace.direction_products[i]
+        # Rounding can make the squared distance of near points negative.
         q = max(half_gamma * (squares[i] - 2 * product + square), 0.0) + log_beta
         near = np.exp(-q)
+        # A positive sample adds ln P, with P = e^−q / (1 + e^−q), and any other one ln(1 − p P).
         total -= np.log1p(near) + (q if workspace.positive[i] else -np.log1p(missed * near))
     return total
 
@@ -282,6 +285,7 @@ def _gradient(samples: Samples, workspace: Workspace, size: int, total: float, l
     """
     X = samples.rows
     for feature in workspace.support[:size]:
+        # The center is the same in every term: it is subtracted once, times the sum of the weights.
         workspace.gradient[feature] = -total * workspace.center[feature]
     for i in range(X.indptr.size - 1):
         weight = workspace.residuals[i]
@@ -358,7 +362,7 @@ def _maximize(
             workspace.direction,
             workspace.direction_products,
         )
-        # Newton's step along the direction; without the second term it is that of eq. (46).
+        # The step is Newton's along the direction; without the second term it is that of eq. (46).
         curvature = total * direction_square
         for i in range(samples.squares.size):
             curvature += (
@@ -368,10 +372,13 @@ def _maximize(
             )
         step = slope / (curvature if curvature > 0 else n_positive * direction_square)
         for _ in range(_MAX_BACKTRACKS):
+            # The norm is a quadratic and the products are linear along the step, so that a trial
+            # reads no data.
             new_square = square + step * (2 * center_product + step * direction_square)
             new_value = _likelihood(
                 samples.squares, workspace, half, log_beta, missed, step, new_square
             )
+            # `gradient` is that of the likelihood over γ, which therefore multiplies the slope.
             if new_value > value + _ARMIJO * gamma * step * slope:
                 break
             step /= 2
@@ -442,6 +449,7 @@ def likelihood_centers(
             features[pointers[label] + k] = workspace.support[k]
             values[pointers[label] + k] = workspace.center[workspace.support[k]]
         pointers[label + 1] = end
+        # Only the support is cleared, so that the next label does not pay for all features.
         for feature in workspace.support[:size]:
             workspace.in_support[feature] = False
             workspace.center[feature] = 0

@@ -347,6 +347,11 @@ class BaseTagger(NamedParameters, FittedEstimator):
             check_calibration(*(vars(self).get(name) for name in _KNOTS))
         if not isinstance(vars(self).get("closed_labels_", False), bool):
             raise DataError("closed_labels_ must be True or False")
+        for name in ("text_columns_", "label_columns_"):
+            columns = vars(self).get(name)
+            listed = isinstance(columns, list) and all(isinstance(one, str) for one in columns)
+            if columns is not None and not listed:
+                raise DataError(f"{name} must be a list of column names or None")
         self.choice_  # noqa: B018 - it refuses a record that is none
         check_history(getattr(self, "rules_history_", []))
         names = self.feature_names_

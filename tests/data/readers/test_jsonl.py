@@ -238,6 +238,37 @@ def test_an_array_of_objects_is_read_and_its_items_are_counted(write):
         load_dataset(write("a.json", items[:-2]))
 
 
+KNOWN = {"known_label_columns": ["codes"]}
+
+
+def test_the_labels_that_a_model_knows_win_over_those_of_the_usual_name(write):
+    points = [{"text": "a", "codes": ["c"], "labels": ["x"]}, {"text": "b", "labels": ["y"]}]
+    data = load_dataset(write("a.jsonl", as_lines(*points)), **KNOWN)
+    assert data.label_lists() == [["c"], []]
+    assert data.label_columns == ("codes",)
+
+
+@pytest.mark.parametrize("first", [{"text": "a", "tags": ["x"]}, {"text": "a", "labels": ["x"]}])
+def test_labels_that_a_model_knows_and_the_first_line_lacks_are_refused(write, first):
+    file = write("a.jsonl", as_lines(first, {"text": "b", "codes": ["c"], "tags": []}))
+    with pytest.raises(DataError, match="line 2: found the key 'codes', which the first line"):
+        load_dataset(file, **KNOWN)
+
+
+def test_labels_that_a_model_knows_may_be_missing_in_the_first_line(write):
+    points = [{"text": "a"}, {"text": "b", "codes": ["c"]}]
+    data = load_dataset(write("a.jsonl", as_lines(*points)), **KNOWN)
+    assert data.label_lists() == [[], ["c"]]
+    assert load_dataset(write("b.jsonl", as_lines(*points)), ignore_labels=True, **KNOWN).Y.nnz == 0
+
+
+def test_several_columns_of_a_model_leave_the_usual_key(write):
+    point = {"text": "a", "toxic": 1, "insult": 0, "labels": ["toxic"]}
+    file = write("a.jsonl", as_lines(point))
+    data = load_dataset(file, known_label_columns=["toxic", "insult"])
+    assert data.label_lists() == [["toxic"]]
+
+
 def test_a_name_with_a_control_character_is_refused(write):
     with pytest.raises(DataError, match=r"line 1: found label 'x\\x00', a name with a control"):
         load_dataset(write("a.jsonl", '{"text": "a", "labels": ["x\\u0000", "x"]}\n'))

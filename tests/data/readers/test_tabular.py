@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelwood.data.load import load_dataset
-from labelwood.errors import DataError, LabelwoodWarning
+from labelwood.errors import DataError, LabelwoodWarning, ParameterError
 
 CSV = 'id,text,labels\n1,"An owl, or two.",owl;bird\n2,Nothing,\n'
 TSV = 'id\ttext\tlabels\n1\t"An owl" is\towl; bird\n2\tNothing\t \n'
@@ -188,6 +188,40 @@ def test_lists_that_are_none_are_refused(write, cells, message):
     rows = "".join(f"text,{cell}\n" for cell in cells)
     with pytest.raises(DataError, match=message):
         load_dataset(write("a.csv", "text,labels\n" + rows))
+
+
+def test_columns_of_zeros_and_ones_that_were_guessed_are_named(write):
+    data = load_dataset(write("a.csv", "text,toxic,insult\na,1,0\nb,0,1\n"))
+    assert data.label_columns == ["toxic", "insult"]
+    content = "text,toxic,insult,reviewed\na,1,0,1\nb,0,1,1\n"
+    data = load_dataset(write("b.csv", content), known_label_columns=data.label_columns)
+    assert data.label_lists() == [["toxic"], ["insult"]]
+
+
+def test_a_known_column_may_be_a_name_alone_and_nothing_else(write):
+    file = write("a.csv", "text,codes,tags\na,c,x\n")
+    assert load_dataset(file, known_label_columns="codes").label_lists() == [["c"]]
+    with pytest.raises(ParameterError, match=r"known_label_columns.*or a list of names. Got 5"):
+        load_dataset(file, known_label_columns=5)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("sep=;\nage;size\n1;2\n", "line 2: found .* and numbers in line 3: a table of features"),
+        ('age,size\n1,"2\n', "line 1: found .* no 'text'; name the right one by text_column"),
+    ],
+)
+def test_a_table_of_numbers_is_refused_with_its_line_and_before_its_faults(write, content, message):
+    with pytest.raises(DataError, match=message):
+        load_dataset(write("a.csv", content))
+
+
+def test_remarks_on_several_columns_of_labels_are_made_once(write):
+    data = load_dataset(write("a.csv", "text,a,b\nx,NaN,u|v\ny,NaN,w\n"), label_column="a,b")
+    assert data.label_lists() == [["NaN", "u", "v"], ["NaN", "w"]]
+    assert data.description.count("'NaN' is a label of its own in 2 cells") == 1
+    assert data.description.count("labels separated by '|'") == 1
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from builders import random_csr, random_labels
 from labelwood import OneVsRestSVM
 from labelwood.core.random import kernel_states
 from labelwood.core.sparse import as_csr, csr_arrays
-from labelwood.linear.onevsrest import block_training, working_sets
+from labelwood.linear.onevsrest import training, working_sets
 
 
 @pytest.mark.parametrize("negative", [False, True])
@@ -20,7 +20,7 @@ def test_rows_found_without_a_scan_are_those_of_a_scan_to_the_bit(monkeypatch, w
     X = np.hstack([Y.toarray(), noise.toarray()]).astype(np.float32)
     if negative:
         X[:, ::3] *= -1
-    kernels = block_training.kernels
+    kernels = working_sets.kernels
     find, found = getattr(kernels, way), []
 
     def counted(*args):
@@ -32,7 +32,7 @@ def test_rows_found_without_a_scan_are_those_of_a_scan_to_the_bit(monkeypatch, w
     monkeypatch.setattr(kernels, way, counted)
     quick = OneVsRestSVM(n_negatives=20, random_state=0).fit(X, Y)
     assert max(found) >= 0  # so rows were looked up in this way
-    monkeypatch.setattr(working_sets, "_SHORT_ROW", 0)
+    monkeypatch.setattr(training, "_SHORT_ROW", 0)
     slow = OneVsRestSVM(n_negatives=20, random_state=0).fit(X, Y)
     for name in ("postings_weights_", "intercept_", "n_working_", "n_rounds_", "objective_"):
         np.testing.assert_array_equal(getattr(quick, name), getattr(slow, name))
@@ -51,7 +51,7 @@ def test_rows_of_a_sample_are_those_that_score_above_the_threshold():
     place[:50] = np.arange(50)  # the working set
     found = np.empty(400, dtype=np.uint32)
     # Twenty looks a row: that one of 350 rows gets none has a probability of 7e-7.
-    n_found = block_training.kernels.find_in_sample(
+    n_found = working_sets.kernels.find_in_sample(
         csr_arrays(X), 8000, kernel_states(0, 1)[0], live, np.float32(1), np.float32(1.5),
         W.ravel(), place, found,
     )  # fmt: skip
@@ -71,7 +71,7 @@ def test_bounds_find_the_rows_that_score_above_the_threshold(negative):
     place = np.full(400, -1, dtype=np.int32)
     place[:50] = np.arange(50)  # the working set
     found = np.empty(400, dtype=np.uint32)
-    n_found = block_training.kernels.find_by_bounds(
+    n_found = working_sets.kernels.find_by_bounds(
         csr_arrays(X), float(abs(X).sum(axis=1).max()), negative, live, np.float32(1),
         np.float32(2.5), W.ravel(), place, found,
     )  # fmt: skip
@@ -86,7 +86,7 @@ def test_bounds_find_the_rows_that_score_above_the_threshold(negative):
 def test_the_objective_of_many_short_rows_is_computed_for_the_full_problem_only(
     monkeypatch, slack, known
 ):
-    monkeypatch.setattr(block_training, "_FEW_ROWS", 100)
+    monkeypatch.setattr(working_sets, "_FEW_ROWS", 100)
     X, Y = random_csr(300, 50, density=0.1, seed=5), random_labels(300, 20, seed=6)
     model = OneVsRestSVM(slack=slack, random_state=0).fit(X, Y)
     trained = ~np.isnan(model.intercept_)
@@ -98,7 +98,7 @@ def test_the_objective_of_many_short_rows_is_computed_for_the_full_problem_only(
 @pytest.fixture(scope="module")
 def many_rows():
     """So many samples that a part of them is looked at first."""
-    n = 2 * block_training._SAMPLE + 2500
+    n = 2 * working_sets._SAMPLE + 2500
     Y = random_labels(n, 40, per_point=0.3, seed=5)
     noise = random_csr(n, 60, density=0.1, seed=6)
     return sp.hstack([0.3 * Y, noise], format="csr"), Y
@@ -108,7 +108,7 @@ def test_a_look_at_a_sample_first_leads_to_the_same_optimum(many_rows, monkeypat
     X, Y = many_rows
     params = {"n_negatives": 50, "tol": 1e-3, "slack": 0.0, "violators": 0.0, "random_state": 0}
     sampled = OneVsRestSVM(**params).fit(X, Y)
-    monkeypatch.setattr(block_training, "_SAMPLE", X.shape[0])
+    monkeypatch.setattr(working_sets, "_SAMPLE", X.shape[0])
     whole = OneVsRestSVM(**params).fit(X, Y)
     assert sampled.n_working_.mean() < whole.n_working_.mean()
     np.testing.assert_allclose(sampled.objective_, whole.objective_, rtol=1e-4)
@@ -129,13 +129,13 @@ def test_reduced_classifiers_are_those_of_a_fit_without_the_held_out_rows():
     Y = random_labels(1500, 12, per_point=1.5, seed=8)
     held_out, costs = np.arange(0, 1500, 3), np.full(12, 2.0)
     labels = np.arange(12, dtype=np.uint32)
-    settings = block_training.Settings.of(OneVsRestSVM(tol=1e-4, slack=0.0, violators=0.0))
+    settings = working_sets.Settings.of(OneVsRestSVM(tol=1e-4, slack=0.0, violators=0.0))
     options = {"random_state": 0, "n_jobs": 1}
-    blocks = working_sets.train_labels(
+    blocks = training.train_labels(
         X, Y, labels, costs, costs, settings, held_out=held_out, **options
     )
     kept = np.setdiff1d(np.arange(1500), held_out)
-    others = working_sets.train_labels(X[kept], Y[kept], labels, costs, costs, settings, **options)
+    others = training.train_labels(X[kept], Y[kept], labels, costs, costs, settings, **options)
     reduced, full = dense([one.reduced for one in blocks]), dense(blocks)
     np.testing.assert_allclose(reduced, dense(others), atol=5e-3)
     assert np.abs(full - dense(others)).max() > 0.1

@@ -25,8 +25,8 @@ def parse_digits(text: NDArray[np.uint8], at: int) -> tuple[int, int]:
     """The number whose digits start at `at`, capped just above MAX_COLUMNS, and where it ends."""
     value = 0
     while _ZERO <= byte_at(text, at) < _ZERO + 10:
-        # Capped at each digit, so that no number of digits overflows; the cap is refused as out of
-        # range.
+        # The value is capped at each digit, so that no number of digits overflows; the cap is
+        # refused as out of range.
         value = min(value * 10 + (byte_at(text, at) - _ZERO), MAX_COLUMNS + 1)
         at += 1
     return value, at

@@ -180,7 +180,8 @@ def _parse_features(
             at, code = end + 1, NOT_FINITE
             break
         if not sure:
-            # Doubled when full; in ordinary files a handful of values in a million is not sure.
+            # The array doubles when it is full, which is rare: in ordinary files a handful of
+            # values in a million is unsure.
             if n_unsure == unsure.shape[0]:
                 unsure = np.concatenate((unsure, unsure))
             unsure[n_unsure, 0], unsure[n_unsure, 1] = used, end + 1
@@ -234,6 +235,7 @@ def parse_lines(
         starts[row] = at
         if svmlight:
             at = _skip_blanks(text, at)
+        # A line that begins with a blank has no labels; in svmlight blanks may precede them.
         if not _ends_field(byte_at(text, at), svmlight):
             code, at, n_labels = _parse_labels(text, at, label_bounds, svmlight, labels, n_labels)
         if code == OK:

@@ -80,12 +80,15 @@ class _Reader:
         self.has_text = bool(self.columns.text)
         self.id_key = self.columns.id
         self.needs_labels = options.label_column is not None
-        self.label_key = (self.columns.labels or ("labels",))[0]
+        known = () if self.ignore_labels else self._known(options)
+        self.label_columns = self.columns.labels or known
+        self.label_key = (self.label_columns or ("labels",))[0]
         self.has_labels = False
         self.keys = list(first)
         self.unexpected = [key for key in ("text", _FEATURES, "id") if key not in first]
-        if self.columns.labels and self.label_key != "labels" and not self.needs_labels:
-            self.unexpected.append("labels")
+        if self.label_columns and not self.needs_labels:
+            rivals = ("labels", *known)  # further down, either would be the labels just as well
+            self.unexpected += [one for one in rivals if one not in (self.label_key, *first)]
         if not (self.has_text or self.has_features):
             raise source.error(
                 number,
@@ -106,12 +109,20 @@ class _Reader:
         if options.text_column is not None:
             given += options.text_columns
         names = list(dict.fromkeys([*first, *(str(one) for one in given if one is not None)]))
+        if not self._known(options):
+            options = replace(options, known_label_columns=None)
         chosen = choose_columns(self.source, None, names, options)
         if len(chosen.labels) > 1:
             raise self.source.error(None, "labels stand under one key; name one by label_column")
         if self.has_features and options.text_column is None and chosen.text != ("text",):
             return replace(chosen, text=(), remark="")  # features are what the sample consists of
         return chosen
+
+    @staticmethod
+    def _known(options: ReadOptions) -> tuple[str, ...]:
+        """The key that a model learned its labels from; several columns have none in JSON."""
+        known = options.label_columns_of_model
+        return known if len(known) == 1 else ()
 
     def add(self, number: int, point: dict[str, Any]) -> None:
         """Add the point of line `number`."""
@@ -151,7 +162,7 @@ class _Reader:
             texts=self.texts if self.has_text else None,
             description=", ".join(filter(None, (description, remark))),
             text_columns=self.columns.text if self.has_text else None,
-            label_columns=self.columns.labels or None,
+            label_columns=self.label_columns or None,
         )
 
     def _value(self, number: int, point: dict[str, Any], key: str) -> Any:

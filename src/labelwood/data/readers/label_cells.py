@@ -18,7 +18,7 @@ _SHOWN = {"\n": "line ends", " ": "blanks"}
 _SURE = (SEPARATOR, "|", "\n")
 # These often are: their parts must be known from other cells.
 _UNSURE = (",", "/", " ")
-# What other programs write for a missing value, and what nobody calls a label on purpose.
+# Programs write these for a missing value; each may be a label, too, so that it is only remarked.
 _MISSING = frozenset({"NaN", "nan", "None", "null", "NULL", "<NA>", "NaT"})
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _ITEM = re.compile(rf"\s*({_QUOTED}|[^\s,'\"\[\]][^,'\"\[\]]*)\s*(,|\s(?=\s*['\"])|\Z)")
@@ -40,7 +40,7 @@ def split_cells(
     they have in common, which is refused where it is in doubt.
     """
     labels, remark = _labels_and_remark(source, cells, separator)
-    return labels, ", ".join(filter(None, (remark, _remark_on_missing(labels))))
+    return labels, ", ".join(filter(None, (remark, remark_on_missing(labels))))
 
 
 def _labels_and_remark(
@@ -76,12 +76,12 @@ def _remark_on_unused(cells: Sequence[tuple[int, str]], given: str) -> str:
     return ""
 
 
-def _remark_on_missing(labels: Sequence[list[str]]) -> str:
+def remark_on_missing(labels: Sequence[list[str]]) -> str:
     """A remark on cells that hold nothing but a word for a missing value, which is read as a label.
 
     Examples
     --------
-    >>> _remark_on_missing([["owl"], ["NaN"], ["NaN"], ["None", "owl"]])
+    >>> remark_on_missing([["owl"], ["NaN"], ["NaN"], ["None", "owl"]])
     "'NaN' is a label of its own in 2 cells; leave them empty if they have none"
     """
     counts = Counter(cell[0] for cell in labels if len(cell) == 1 and cell[0] in _MISSING)

@@ -26,8 +26,8 @@ class ReadOptions:
     encoding: str | None = None
     header: bool | None = None
     ignore_labels: bool | None = None
-    known_text_columns: Sequence[str] | None = None
-    known_label_columns: Sequence[str] | None = None
+    known_text_columns: str | Sequence[str] | None = None
+    known_label_columns: str | Sequence[str] | None = None
 
     @cached_property
     def labels(self) -> NameList | None:
@@ -49,3 +49,17 @@ class ReadOptions:
         if isinstance(self.text_column, str):
             return tuple(name.strip() for name in self.text_column.split(","))
         return tuple(self.text_column)
+
+    @property
+    def text_columns_of_model(self) -> tuple[str, ...]:
+        """The columns that a model learned its texts from, to be taken where they are there."""
+        return _tuple(self.known_text_columns)
+
+    @property
+    def label_columns_of_model(self) -> tuple[str, ...]:
+        """The columns that a model learned its labels from."""
+        return _tuple(self.known_label_columns)
+
+
+def _tuple(names: str | Sequence[str] | None) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names or ())

@@ -34,7 +34,7 @@ def read(source: Source, options: ReadOptions) -> Dataset:
         )
     table = _Table(source, file, columns, options)
     texts = table.texts()
-    lists, label_remark = table.label_lists(len(texts))
+    lists, label_columns, label_remark = table.label_lists(len(texts))
     labels = ColumnBuilder(source, "label", options.labels)
     for row, listed in enumerate(lists, start=1):
         labels.add(row, listed)
@@ -47,7 +47,7 @@ def read(source: Source, options: ReadOptions) -> Dataset:
         texts=texts,
         description=", ".join(filter(None, (columns.remark, label_remark))),
         text_columns=columns.text,
-        label_columns=columns.labels or None,
+        label_columns=label_columns or None,
     )
 
 
@@ -105,13 +105,14 @@ class _Table:
             return None
         return _strings(self._source, name, self._values(name), numbers=True)
 
-    def label_lists(self, n_rows: int) -> tuple[list[list[str]], str]:
-        """The labels of each row, and a remark on what was guessed."""
+    def label_lists(self, n_rows: int) -> tuple[list[list[str]], Sequence[str] | None, str]:
+        """The labels of each row, the columns that they come from, and a remark on a guess."""
         empty: list[list[str]] = [[] for _ in range(n_rows)]
         if self._options.ignore_labels:
-            return empty, ""
+            return empty, None, ""
         if len(self._columns.labels) == 1:
-            return self._lists(self._columns.labels[0])
+            lists, remark = self._lists(self._columns.labels[0])
+            return lists, self._columns.labels, remark
         names = self._columns.labels or self._numeric()
         indicators = self._indicators(names, n_rows)
         if self._columns.labels:
@@ -120,11 +121,13 @@ class _Table:
                 raise self._source.error(
                     row, f"found {shown(value)} in {shown(names[at])}, where 0 or 1 is expected"
                 )
-            return indicators.labels(range(len(names))), ""
+            return indicators.labels(range(len(names))), names, ""
         guessed = indicators.guessed()
         if guessed:
-            return indicators.labels(guessed), remark_on(names, guessed)
-        return empty, without_labels(self._source, self._file.schema_arrow.names, self._columns)
+            columns = [names[i] for i in guessed]
+            return indicators.labels(guessed), columns, remark_on(names, guessed)
+        remark = without_labels(self._source, self._file.schema_arrow.names, self._columns)
+        return empty, None, remark
 
     def _lists(self, name: str) -> tuple[list[list[str]], str]:
         """A column of lists, or of strings that are split as the cells of CSV are."""

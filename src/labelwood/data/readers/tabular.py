@@ -109,7 +109,7 @@ def _gather(source: Source, options: ReadOptions, dialect: Dialect, rows: _Rows)
         raise source.error(number, f"the column {shown(named[double])} comes twice")
     columns = choose_columns(source, number, header, options)
     if not columns.text:
-        raise _no_text(source, number, header, options, next(rows, (0, []))[1])
+        raise _no_text(source, number, header, options, rows)
     table = _Table(source, header, columns, guess=not options.ignore_labels)
     for number, row in rows:
         if len(row) != len(header):
@@ -155,7 +155,7 @@ class _Table:
 
     def dataset(self, options: ReadOptions, delimiter: str) -> Dataset:
         """All rows; `delimiter` is a remark on how they were divided."""
-        lists, label_remark = self._label_lists(options)
+        lists, label_columns, label_remark = self._label_lists(options)
         labels = ColumnBuilder(self._source, "label", options.labels)
         for number, names in zip(self._lines, lists, strict=True):
             labels.add(number, names)
@@ -169,27 +169,35 @@ class _Table:
             texts=self._texts,
             description=remark,
             text_columns=self._columns.text,
-            label_columns=self._columns.labels or None,
+            label_columns=label_columns or None,
         )
 
-    def _label_lists(self, options: ReadOptions) -> tuple[list[list[str]], str]:
-        if len(self._label_at) == 1:
-            return self._split(self._cells[0], options)
-        if self._label_at:
-            return self._of_several(options)
+    def _label_lists(
+        self, options: ReadOptions
+    ) -> tuple[list[list[str]], Sequence[str] | None, str]:
+        """The labels of each row, the columns that they come from, and a remark on a guess."""
+        columns = self._columns.labels
+        if len(columns) == 1:
+            lists, remark = self._split(self._cells[0], options)
+            return lists, columns, remark
+        if columns:
+            lists, remark = self._of_several(options)
+            return lists, columns, remark
         guessed = [] if options.ignore_labels else self._indicators.guessed()
         if guessed:
-            return self._indicators.labels(guessed), remark_on(self._header, guessed)
+            names = [self._header[i] for i in guessed]
+            return self._indicators.labels(guessed), names, remark_on(self._header, guessed)
         empty: list[list[str]] = [[] for _ in self._lines]
         if options.ignore_labels:
-            return empty, ""
-        return empty, without_labels(self._source, self._header, self._columns)
+            return empty, None, ""
+        return empty, None, without_labels(self._source, self._header, self._columns)
 
     def _of_several(self, options: ReadOptions) -> tuple[list[list[str]], str]:
         """Columns of 0 and 1, or columns of names, whose labels are put together."""
         if self._indicators.all_hold:
             return self._indicators.labels(self._label_at), ""
         lists: list[list[str]] = [[] for _ in self._lines]
+        remarks: dict[str, None] = {}  # each is made once
         for name, cells in zip(self._columns.labels, self._cells, strict=True):
             if {cell.strip() for cell in cells} <= {"0", "1", ""} and self._indicators.refusal:
                 line, at, value = self._indicators.refusal
@@ -198,9 +206,11 @@ class _Table:
                     f"found {shown(value)} in {shown(self._header[at])}, but only 0 and 1 in "
                     f"{shown(name)}; give columns of one kind by label_column",
                 )
-            for row, names in enumerate(self._split(cells, options)[0]):
+            split, remark = self._split(cells, options)
+            remarks[remark] = None
+            for row, names in enumerate(split):
                 lists[row].extend(names)
-        return lists, ""
+        return lists, ", ".join(filter(None, remarks))
 
     def _split(self, cells: list[str], options: ReadOptions) -> tuple[list[list[str]], str]:
         numbered = list(zip(self._lines, cells, strict=True))
@@ -208,7 +218,7 @@ class _Table:
 
 
 def _no_text(
-    source: Source, line: int, header: Sequence[str], options: ReadOptions, first: Sequence[str]
+    source: Source, line: int, header: Sequence[str], options: ReadOptions, rows: _Rows
 ) -> DataError:
     if options.header is False:
         return source.error(
@@ -217,13 +227,17 @@ def _no_text(
             "name that of the text by text_column",
         )
     found = f"found the columns {some(map(shown, header)) or 'none'}, but no 'text'"
+    try:
+        below, first = next(rows, (0, []))
+    except DataError:  # what is wrong further down says less than the missing column
+        below, first = 0, []
     n_numbers = sum(map(_is_number, first))
     if n_numbers > 1 and n_numbers > len(first) // 2 and not any(map(_is_number, header)):
         return source.error(
             line,
-            f"{found}, and numbers in row 2: a table of features is read from ARFF, XMC text, "
-            "JSONL or npz, or goes to a learner in Python, as OneVsRestSVM().fit(X, y); a column "
-            "of texts is named by text_column",
+            f"{found}, and numbers in line {below}: a table of features is read from ARFF, XMC "
+            "text, JSONL or npz, or goes to a learner in Python, as OneVsRestSVM().fit(X, y); a "
+            "column of texts is named by text_column",
         )
     return source.error(
         line,

@@ -1,4 +1,4 @@
-"""Which columns hold the texts, the labels and the ids: as given, else by their usual names.
+"""Which columns hold the texts, labels and ids: as given, as a model knows them, or by usual names.
 
 A guess is made only where one column has such a name; several are an error that lists them.
 """
@@ -101,7 +101,7 @@ def _text(
         for name in columns:
             require(source, line, names, name, "text", options.delimiter)
         return columns, ""
-    known = tuple(options.known_text_columns or ())
+    known = options.text_columns_of_model
     if known and set(known) <= set(names):
         return known, "" if known == ("text",) else f"text from {' and '.join(map(shown, known))}"
     if "text" in names:
@@ -135,7 +135,7 @@ def _labels(
         listed = [one.strip() for one in given.split(",")] if isinstance(given, str) else given
         columns = tuple(name for one in listed for name in _range(source, line, names, one))
         return columns, ""
-    known = tuple(options.known_label_columns or ())
+    known = options.label_columns_of_model
     if known and set(known) <= set(names) - set(text):
         remark = f"labels from {some(map(shown, known))}"
         return known, "" if known == ("labels",) else remark

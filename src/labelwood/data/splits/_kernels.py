@@ -32,7 +32,8 @@ def stratify(
     fold = np.full(n, -1, dtype=np.int32)
     left, wanted = empty(n_labels, np.int64), empty((n_labels, shares.size), np.float64)
     wanted_rows = sizes.copy()
-    # One key for (rows left, label). A key that no longer tells the rows left is skipped.
+    # A key is rows left · n_labels + label, which sorts by the rows left and then by the label; a
+    # first key is there only because Numba has to know the type of the list.
     heap = [np.int64(0)]
     heap.pop()
     for k in range(n_labels):

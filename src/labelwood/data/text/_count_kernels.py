@@ -104,6 +104,7 @@ def count_sequences(
     df, seen = empty(tags.size, np.uint32), empty(tags.size, np.uint64)
     ahead = empty(_AHEAD * longest, np.uint32)
     n_terms = k = 0
+    # At most so many sequences start at the tokens; memory that is never written to costs nothing.
     most = first[n_rows] * longest
     ids, counts = empty(most, np.uint32), empty(most, np.uint32)
     ptr = empty(n_rows + 1, np.int64)
@@ -117,6 +118,7 @@ def count_sequences(
         for i in range(first[row], last):
             if (i - first[row]) % _AHEAD == 0:
                 k = 0
+                # The table may have grown since the last tags were made.
                 known = TermIndex(slots, records, terms)
                 stop = min(i + _AHEAD, last)
                 _tags_ahead(text, starts, ends, i, stop, last, longest, known, ahead)
@@ -127,7 +129,7 @@ def count_sequences(
                 k += 1
                 at = find(slots, records, terms, text, p, stop, tag)
                 slot = slots[at]
-                # A term that the index does not have: it gets the next number, or is skipped.
+                # A term that the index does not have gets the next number, or is skipped.
                 if slot == 0:
                     if not grow:
                         continue
@@ -146,6 +148,8 @@ def count_sequences(
                         slots = grown(slots)
                 term = (slot & LOW) - ONE
                 if grow:
+                    # While terms are collected they number few enough for an array of all, which
+                    # also counts the documents; a given index may be far larger than a row.
                     place = begin + seen_place(seen, df, term, stamp, document, m - begin)
                 else:
                     place = begin + row_place(row_slots, mask, term, m - begin)
@@ -155,6 +159,7 @@ def count_sequences(
                 ids[m], counts[m] = term, 1
                 m += 1
         ptr[row + 1] = m
+    # The copies are as long as what was found, so that the arrays for the worst case are freed.
     return Counts(
         ptr,
         ids[:m].copy(),
@@ -176,6 +181,7 @@ def _spans_of_grams(
     """
     n_chars = 0
     for k in range(begin, end):
+        # A byte that does not begin with the bits 10 is the first of a character.
         n_chars += text[k] & 0xC0 != 0x80
     shortest = min(low, n_chars)
     n = 0
@@ -189,7 +195,7 @@ def _spans_of_grams(
             while text[stop] & 0xC0 == 0x80:  # the bytes after the first of a character
                 stop += 1
             length += 1
-            # Branch-free: always written, and the number grows only if it is long enough.
+            # A span is written without a branch, and n grows only if it is long enough.
             spans[2 * n], spans[2 * n + 1] = p, stop
             n += 1 if length >= shortest else 0
         p += 1
@@ -216,6 +222,7 @@ def _grams_of_runs(
     m = 0
     ptr[0] = 0
     for run in range(n_runs):
+        # The space on either side of a run belongs to its n-grams.
         begin = np.int64(runs.records[3 * run + 1]) - 1
         end = begin + np.int64(runs.records[3 * run + 2]) + 2
         spans, n = _spans_of_grams(text, begin, end, low, high, spans)
@@ -367,6 +374,7 @@ def count_block(
     )
     if rule.chars or rule.high > 1:
         text, starts, ends = join_tokens(text, starts, ends)
+    # Records of new terms point into the text of this block, those of a given index into its own.
     terms = text if grow else index.text
     known = TermIndex(index.slots, index.records, terms)
     if rule.chars:

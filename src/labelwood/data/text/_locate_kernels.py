@@ -41,7 +41,8 @@ def _known_slices(
     heads, tails = empty(16, np.int64), empty(16, np.int64)
     m = 0
     for i in range(starts.size):
-        # Words: one slice a sequence from here on. Characters: from each character on.
+        # For words, the slices of one to `high` tokens start at token i alone. For characters, they
+        # start at every character of the token and of the spaces around it.
         p = starts[i] - 1 if rule.chars else starts[i]
         end = ends[i] + 1 if rule.chars else starts[i] + 1
         while p < end:
@@ -95,8 +96,8 @@ def locate_block(
         # The spaces around a word, which characters may include, are not marked.
         begin = min(max(first[m], starts[i]), ends[i] - 1)
         final = max(min(last[m], ends[k]) - 1, starts[k])
-        # Back through both steps: from the joined tokens to the normalized text, and from there, by
-        # `origin`, to the bytes that the user gave.
+        # The way back has two steps: from the joined tokens to the normalized text, and from there,
+        # by `origin`, to the bytes that the user gave.
         first[m] = origin[begin - starts[i] + places[i]]
         at = origin[final - starts[k] + places[k]]
         last[m] = at + decode(data, at, data.size)[1]

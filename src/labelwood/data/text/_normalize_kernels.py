@@ -46,7 +46,7 @@ def decode(data: Bytes, p: Int, end: Int) -> tuple[Int, Int]:
         if b & 0xC0 != 0x80:
             return REPLACEMENT, 1
         c = (c << 6) | (b & 0x3F)
-    # Too long a form, half of a surrogate pair, or beyond the last character.
+    # Overlong forms, halves of surrogate pairs and numbers beyond the last character are refused.
     if (size == 3 and (c < 0x800 or 0xD800 <= c < 0xE000)) or (
         size == 4 and (c < 0x10000 or c > 0x10FFFF)
     ):
@@ -115,6 +115,7 @@ def _is_final_sigma(data: Bytes, start: Int, p: Int, end: Int, tables: UnicodeTa
         found = 0
     if not found & CASED:
         return False
+    # A capital sigma has two bytes in UTF-8.
     at = p + 2
     while at < end:
         c, size = decode(data, at, end)
@@ -165,7 +166,7 @@ def _is_ascii(data: Bytes) -> bool:
 def _normalize_ascii(data: Bytes, lowercase: bool, fold_digits: bool, out: Bytes) -> None:
     """Arithmetic in place of a table and branches: many bytes at once, here too."""
     shift = np.uint8(32 if lowercase else 0)
-    # Digits are 48…57; with a width of 0 no byte is one.
+    # Digits are the bytes 48…57; with a width of 0 no byte counts as one.
     width = np.uint8(10 if fold_digits else 0)
     for p in range(data.size):
         b = data[p]
@@ -220,6 +221,7 @@ def normalize(
                 p += 1
                 continue
             c, size = decode(data, p, end)
+            # U+0130 is the only character that two replace in lower case: an i and a dot above.
             if lowercase and c == DOTTED_I:
                 q = _write(0x69, fold_accents, fold_digits, tables, out, q)
                 c = DOT_ABOVE

@@ -19,6 +19,8 @@ def leading_bytes(text: Bytes, records: Records, terms: PointerArray) -> Slots:
         p, n = np.int64(records[3 * terms[i] + 1]), np.int64(records[3 * terms[i] + 2])
         key = np.uint64(0)
         for k in range(8):
+            # The first byte is the highest and short terms end in zeros: numbers compare as bytes
+            # do.
             key = (key << _BYTE) | np.uint64(text[p + k] if k < n else 0)
         keys[i] = key
     return keys
@@ -43,7 +45,7 @@ def sort_ties(text: Bytes, records: Records, terms: PointerArray, keys: Slots) -
         end = begin + 1
         while end < terms.size and keys[end] == keys[begin]:
             end += 1
-        # Merge sort, from runs of one term upwards.
+        # The merge sort starts from runs of one term and doubles their width in each round.
         width = 1
         while width < end - begin:
             for k in range(begin, end):

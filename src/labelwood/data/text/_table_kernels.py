@@ -100,7 +100,7 @@ def index_terms(text: Bytes, ptr: PointerArray) -> tuple[Slots, Records]:
     """A table of the different terms `text[ptr[i]:ptr[i + 1]]`; the text must be padded."""
     n = ptr.size - 1
     capacity = 16
-    # At most half full: linear probing then takes about 1.5 steps for a term that is there.
+    # The table is at most half full: linear probing then takes about 1.5 steps to find a term.
     while capacity < 2 * n:
         capacity *= 2
     slots = zeros(capacity, np.uint64)

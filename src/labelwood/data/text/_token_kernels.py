@@ -87,7 +87,7 @@ def token_spans(
             while begins:
                 starts[n_starts] = p + np.int64(_lowest_bit(begins))
                 n_starts += 1
-                # Clears the lowest set bit: the loop runs once for each token, not for each byte.
+                # This clears the lowest set bit: the loop runs once for each token, not each byte.
                 begins &= begins - _ONE
             while finishes:
                 ends[n_ends] = p + np.int64(_lowest_bit(finishes))
@@ -98,7 +98,7 @@ def token_spans(
             ends[n_ends] = end
         t = _drop_short(text, starts, ends, t, n_starts, shortest, tables)
         first[i + 1] = t
-    # Views: what was not written to never takes memory, and a copy would.
+    # Views are returned: memory that was not written to is never taken, and a copy would take more.
     return starts[:t], ends[:t], first
 
 
@@ -164,7 +164,7 @@ def _drop_short(
                 p += decode(text, p, ends[k])[1]
                 n_chars += 1
             keep = n_chars >= shortest or not char_flags(c, tables) & WORD
-        # Branch-free compaction: always written, and the length grows only if it is kept.
+        # A token is written without a branch, and the length grows only if it is kept.
         starts[t], ends[t] = starts[k], ends[k]
         t += 1 if keep else 0
     return t

@@ -22,9 +22,12 @@ def transform_block(
     sublinear: bool,
 ) -> tuple[PointerArray, IndexArray, FloatArray]:
     """Rows of one block by the terms of `index`, each of length one."""
+    # Nothing is added to the index: a term outside the vocabulary has no column and is skipped.
     counts = count_block(data, ptr, rule, 1, tables, index, False)[0]
     m = counts.ids.size
     columns, weights = empty(m, np.uint32), empty(m, np.float32)
+    # The index holds kept terms alone, so that a term's number is its column: `kept` is empty, and
+    # a row has as many entries after weighing as before.
     weigh_rows(
         counts.ptr,
         counts.ids,

@@ -36,6 +36,7 @@ def train_labels(
         for i in rows:
             for k in range(n_labels):
                 margins[k] = W[bias, k]
+            # The bias is the weight of a constant feature, which adds 1 to the squared length.
             norm = np.float32(1.0) + ridge
             for p in range(indptr[i], indptr[i + 1]):
                 weights, value = W[indices[p]], data[p]

@@ -52,11 +52,12 @@ def weigh_rows(
                 if kept[column] == 0:
                     continue
                 column = np.uint64(kept[column] - np.uint32(1))
-            # Column and count sort as one number.
+            # With columns in the upper half, one sort of numbers orders a row with its counts.
             keys[size] = (column << _HALF) | np.uint64(counts[p])
             size += 1
         sort_keys(keys[:size])
         q = out_ptr[row]
+        # The length is summed in double precision, before the weights are rounded to single.
         total = 0.0
         for k in range(size):
             column, count = keys[k] >> _HALF, np.float64(keys[k] & _LOW)
@@ -119,7 +120,8 @@ def add_fields(
         for f in range(n_fields):
             at[f] = ptr[row * n_fields + f]
         while True:
-            # A merge of sorted rows: the smallest column that is next in some field.
+            # The rows of all fields are sorted, so that the least column that is next in a field
+            # follows; its search starts beyond all columns, which have 32 bits.
             least = np.int64(1) << 40
             for f in range(n_fields):
                 if at[f] < ptr[row * n_fields + f + 1]:

@@ -72,8 +72,8 @@ class TextVectorizer(TransformerMixin, FittedEstimator, auto_wrap_output_keys=No
     ngrams : int
         Pairs are sequences of up to this many words.
     min_chars, max_chars : int
-        Lengths of the character n-grams. Lengths of 2 to 4 rank as well as 2 to 5, with three
-        quarters of the non-zeros and half of the features.
+        Lengths of the character n-grams. Lengths of 2 to 4 rank as well as 2 to 5, with four
+        fifths of the non-zeros.
     min_length : int
         Shorter words are left out of the block of words.
     symbols : bool

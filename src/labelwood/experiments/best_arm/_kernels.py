@@ -38,8 +38,11 @@ def described(n: float, total: float, model: DoubleArray) -> Arm:
     if n == 0:
         return n, total, 0.0
     if model[0] == LIL:
+        # This is the term 3/2 ln ln(e n) under the root of φ_n, the same at every level.
         return n, total, 1.5 * log(1 + log(n))
     hits = _hits(n, total, model)
+    # The growth is the logarithm of how many times the largest likelihood, at hits/n, is that of
+    # the Beta(½, ½) mixture.
     mixture = lgamma(hits + 0.5) + lgamma(n - hits + 0.5) - lgamma(n + 1) - _LOG_PI
     return n, total, -mixture - n * _entropy(hits / n)
 
@@ -47,11 +50,13 @@ def described(n: float, total: float, model: DoubleArray) -> Arm:
 @exact_kernel
 def _hits(n: float, total: float, model: DoubleArray) -> float:
     """The sum of the rewards, as shares of their range."""
+    # Sums of rewards at the ends of the range may be rounded beyond them.
     return min(max((total - n * model[2]) / model[3], 0.0), n)
 
 
 @exact_kernel
 def _entropy(share: float) -> float:
+    # The limit at both ends is 0, where 0 · ln 0 has no value.
     if share <= 0 or share >= 1:
         return 0.0
     return -share * log(share) - (1 - share) * log(1 - share)
@@ -60,6 +65,7 @@ def _entropy(share: float) -> float:
 @exact_kernel
 def lil_radius(n: float, growth: float, level: float, sigma: float) -> float:
     """σ √2 φ_n(min(δ, 0.1)): Yang 2018, eqs. (4.3) and (4.4), with the factor 2σ² it lacks."""
+    # A δ above 0.1 gets the radius of 0.1, because ln ln(1/δ) falls without bound towards δ = 1.
     x = max(level, _LOG_TEN)
     return sigma * sqrt(2 * (x + 3 * log(x) + growth) / n)
 
@@ -74,6 +80,7 @@ def beta_upper(n: float, hits: float, reach: float) -> float:
     kl(s, m) ≥ 2 (m − s)² and from the term in ln(1 − m) alone.
     """
     misses = n - hits
+    # n kl(1, m) falls to 0 at m = 1, which is within any reach.
     if misses <= 0:
         return 1.0
     share = hits / n
@@ -84,6 +91,8 @@ def beta_upper(n: float, hits: float, reach: float) -> float:
             break
         value = -hits * log(at) - misses * log(1 - at) - n * entropy - reach
         following = at - value * at * (1 - at) / (n * (at - share))
+        # From the right of a convex function's root all steps go left, but for rounding at the
+        # root.
         if following >= at:
             break
         at = following
@@ -98,6 +107,7 @@ def lower(arm: Arm, level: float, model: DoubleArray) -> float:
         return -inf
     if model[0] == LIL:
         return total / n - lil_radius(n, growth, level, model[1])
+    # A lower bound on the share of hits is an upper bound on that of misses, mirrored.
     misses = n - _hits(n, total, model)
     return model[2] + model[3] * (1 - beta_upper(n, misses, level + growth))
 
@@ -123,6 +133,7 @@ def excess(
     model: DoubleArray,
 ) -> float:
     """LCB_i − UCB_0 − ε at γ = exp(−level), the inequality of Yang 2018, eq. (4.5)."""
+    # This is a union bound: half of γ is for the control, and the treatments share the other half.
     low = lower(arm, level + log(2.0 * n_treatments), model)
     return low - upper(control, level + _LOG_TWO, model) - epsilon
 
@@ -143,6 +154,8 @@ def evidence(
     """
     if model[4] != BOUNDS:
         n, total = control[0], control[1]
+        # Bonferroni's correction divides E by the number of treatments. `known` is corrected
+        # already, so that it is multiplied by their number before it is compared.
         union = log(n_treatments)
         return log_evidence(arm[0], arm[1], n, total, epsilon, known + union, model) - union
     if arm[0] == 0 or control[0] == 0 or arm[1] / arm[0] <= control[1] / control[0] + epsilon:
@@ -150,6 +163,7 @@ def evidence(
     low, above = known, excess(arm, control, n_treatments, epsilon, known, model)
     if above <= 0:
         return known
+    # A round adds little evidence, so that the search for an upper end begins with a short step.
     step = 1 / 32
     high = min(low + step, MOST_EVIDENCE)
     below = excess(arm, control, n_treatments, epsilon, high, model)
@@ -163,11 +177,13 @@ def evidence(
     last = 0
     while high - low > 1e-9:
         at = (low * below - high * above) / (below - above)
+        # By rounding, false position may name an end of the bracket and would then stand still.
         if not low < at < high:
             at = (low + high) / 2
         value = excess(arm, control, n_treatments, epsilon, at, model)
         if value > 0:
             low, above = at, value
+            # An end that stays twice in turn has its value halved, or it would hardly ever move.
             below = below / 2 if last > 0 else below
             last = 1
         else:
@@ -219,9 +235,12 @@ def decide(bounds: DoubleArray, epsilon: float, control: int) -> tuple[int, int,
             first, second = arm, first
         elif second < 0 or high[arm] > high[second]:
             second = arm
+    # The two largest upper bounds are enough: whichever arm is left out, the largest among the
+    # others is one of them.
     rival = second if first == best else first
     treatment = second if first == control else first
     output = -1
+    # To win, a treatment must be more than ε above the control, and no arm more than ε above it.
     if low[control] > high[treatment] - epsilon:
         output = control
     elif low[best] > high[rival] - epsilon and low[best] > high[control] + epsilon:
@@ -309,6 +328,8 @@ def apply_rule(
     for i in range(counts.size):
         if i != control:
             here, base = arm_at(arms, i), arm_at(arms, control)
+            # Each search starts from what is known, so that only an arm that raises it costs more
+            # than one comparison.
             risen = evidence(here, base, counts.size - 1, epsilon, known, model)
             if risen > known:
                 known, source = risen, i

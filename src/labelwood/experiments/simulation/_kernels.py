@@ -25,6 +25,8 @@ def next_normal(state: NDArray[np.uint64]) -> float:
         x = 2 * next_double(state) - 1
         y = 2 * next_double(state) - 1
         square = x * x + y * y
+        # The second number that the polar method makes is dropped, so that a stream has no memory
+        # besides its state.
         if 0 < square < 1:
             return x * sqrt(-2 * log(square) / square)
 
@@ -35,7 +37,9 @@ def draw_total(
 ) -> float:
     """The sum of `n` rewards: Gaussian of variance σ², or of the two ends of the range."""
     if kind == GAUSSIAN:
+        # A sum of n Gaussian rewards is Gaussian itself, so that one draw serves them all.
         return n * mean + sqrt(n) * model[1] * next_normal(state)
+    # With this probability of the upper end, the mean of a reward is `mean`.
     share = (mean - model[2]) / model[3]
     hits = 0
     for _ in range(n):
@@ -90,6 +94,7 @@ def _simulate_by_evidence(
         pulled = 0
         while pulled < n_chosen and left > 0:
             i = chosen[pulled]
+            # At the limit a round ends early, and its last arm gets the samples that are left.
             n = min(batch, left)
             totals[i] += draw_total(state, n, means[i], kind, model)
             counts[i] += n
@@ -99,6 +104,7 @@ def _simulate_by_evidence(
         output, best, n_chosen = decide_by_evidence(
             counts, totals, delta, epsilon, control, policy == UNIFORM, model, chosen
         )
+        # The limit is looked at after the decision, so that the last round can still decide.
         if output >= 0 or left == 0:
             return output, best, known
 
@@ -133,11 +139,14 @@ def simulate_run(
             counts,
         )
     n_arms = means.size
+    # A row of `arms` is (count, total, growth); the rows of `bounds` are the means, the lower and
+    # the upper bounds of all arms.
     arms, bounds = empty((n_arms, 3), np.float64), empty((3, n_arms), np.float64)
     chosen = empty(n_arms + 4, np.int64)
     at = levels(delta, n_arms - 1)
     for i in range(n_arms):
         chosen[i] = i
+        # An arm without a reward has infinite bounds: nothing is decided before all have one.
         renew(arms, i, 0.0, 0.0, at, model, bounds)
     n_chosen, left, known = n_arms, max_samples, 0.0
     while True:
@@ -154,6 +163,7 @@ def simulate_run(
         if found[0] >= 0 or left == 0:
             for i in range(n_arms):
                 counts[i] = arms[i, 0]
+            # Among equal means the control leads, where `decide` takes the first arm.
             leads = bounds[0, control] == bounds[0, found[1]]
             return found[0], control if leads else found[1], known
         n_chosen = choose(bounds, found, epsilon, control, policy, chosen)

@@ -8,7 +8,7 @@ from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import AnyArray, FloatArray, IndexArray, PointerArray
 
 # Finishing a row costs about as much as this many postings, which are read in order, and a
-# comparison of all bounds about as much as this many postings for each row. Set for the
+# comparison of all bounds about as much as this many postings for each row. Both were set for the
 # training documents of EURLEX57K.
 _POSTINGS_PER_ROW = 300
 _POSTINGS_PER_BOUND = 2
@@ -27,7 +27,7 @@ def suffix_norms(
             while e >= indptr[row] and indices[e] >= levels[level]:
                 square += data[e] * data[e]
                 e -= 1
-            # A little more than the norm, so that rounding never excludes a row.
+            # The bound is a little more than the norm, so that rounding never excludes a row.
             norms[level, row] = np.sqrt(square) * 1.000001
     return norms
 
@@ -59,8 +59,8 @@ def _largest(values: FloatArray, heap: FloatArray, rows: PointerArray) -> None:
         heap[i] = 0.0
         rows[i] = -1
     for row in range(values.size):
-        # After the first few rows hardly any value beats the least of the heap: one comparison a
-        # row.
+        # After the first few rows hardly any value beats the least of the heap, so that a row costs
+        # one comparison.
         if values[row] > heap[0]:
             _replace_least(heap, rows, values[row], row)
 
@@ -77,7 +77,7 @@ def _rest(
     """Inner product of the query with the row's part from a feature on."""
     total = np.float32(0.0)
     e = indptr[row + 1] - 1
-    # From the end, because features are sorted and the frequent ones stand last.
+    # The row is read from its end, because features are sorted and the frequent ones stand last.
     while e >= indptr[row] and indices[e] >= from_feature:
         total += query[indices[e]] * data[e]
         e -= 1
@@ -118,8 +118,8 @@ def _add_postings(
     for e in range(start, end):
         weight = data[e]
         for a in range(indptr[indices[e]], indptr[indices[e] + 1]):
-            # All rows of a feature at once: postings are read in order and only the sums are random
-            # accesses.
+            # A feature is added to all rows at once: postings are read in order, and only the
+            # accesses to the sums are random.
             sums[rows[a]] += weight * values[a]
 
 

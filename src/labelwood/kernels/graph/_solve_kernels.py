@@ -104,7 +104,7 @@ def conjugate_gradient(
         _dot(r, z, rz)
         _dot(r, r, rr)
         for lane in range(WIDTH):
-            # β = (r·z) new over old, the Fletcher–Reeves form; `ratio` held the old value.
+            # β is the new r·z over the old one, which `ratio` held (the Fletcher–Reeves form).
             ratio[lane] = rz[lane] / ratio[lane] if step[lane] > 0.0 else 0.0
         for i in range(m):
             for lane in range(WIDTH):

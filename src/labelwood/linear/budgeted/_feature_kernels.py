@@ -208,5 +208,6 @@ def _curvature(
     for j in range(out.size):
         variation = out[j]
         if fit_intercept and mass > 0:
+            # Rounding may leave less than nothing of the variation of a nearly constant column.
             variation = max(variation - sums[j] * sums[j] / mass, _NEGLIGIBLE * variation)
         out[j] = 1.0 + 2.0 * variation

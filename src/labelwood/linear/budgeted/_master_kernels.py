@@ -81,7 +81,7 @@ def solve_master(
     wait = due = _PATIENCE
     while n_iter < max_iter:
         n_iter += 1
-        # The momentum sequence of FISTA (Beck & Teboulle 2009, eqs. 4.2 and 4.3).
+        # This is the momentum sequence of FISTA (Beck & Teboulle 2009, eqs. 4.2 and 4.3).
         t_next = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * t * t))
         momentum = (t - 1.0) / t_next
         loss_y, dual = _extrapolate(problem, iterates, momentum, b)

@@ -100,6 +100,7 @@ def _hessian(problem: Problem, weights: DoubleArray, residuals: DoubleArray) -> 
     for v in range(costs.shape[0]):
         total = 0.0
         for i in range(costs.shape[1]):
+            # A squared hinge has curvature only where its slack, and hence its residual, is not 0.
             if residuals[v, i] != 0:
                 costs[v, i] = problem.costs[v, i]
             total += costs[v, i]

@@ -62,8 +62,10 @@ def best_intercept(
                 mass += costs[i]
                 pull += costs[i] * slack * signs[i]
                 size += costs[i] * slack
+        # Without slack the loss is 0 already; otherwise its slope, −2 `pull`, may be only rounding.
         if mass == 0 or abs(pull) <= _ROUNDING * size:
             return b
+        # The loss is convex in b: the sign of its slope says on which side the minimum lies.
         if pull > 0:
             low = b
         else:
@@ -86,6 +88,7 @@ def losses(
     for v in range(products.shape[0]):
         costs = problem.costs[v]
         if problem.fit_intercept:
+            # The last intercept is a good start, as weights move little from one call to the next.
             intercepts[v] = best_intercept(problem.signs, costs, products[v], intercepts[v])
         b = intercepts[v]
         for i in range(products.shape[1]):
@@ -111,6 +114,9 @@ def lower_bound(residuals: DoubleArray, costs: DoubleArray, largest: float) -> f
                 squares += r * r / costs[v, i]
     if total == 0:
         return 0.0
+    # Along t α the dual is t A − t² B, with A = `total` and B = `squares` + 2 `largest`; it is
+    # greatest at t = A/(2B), with the value A²/(4B). A best intercept makes Σ α_i s_i zero, which
+    # the dual demands.
     below = 4.0 * squares + 8.0 * largest
     return total * total / below if below > 0 else 0.0
 
@@ -124,6 +130,8 @@ def shrink(weights: DoubleArray, starts: PointerArray, step: float) -> float:
     """
     norms = group_norms(weights, starts)
     total, cut = 0.0, 0.0
+    # Groups are taken from the longest on: the first one that s would make zero ends the search,
+    # because all that follow are shorter.
     order = stable_order(norms)
     for k in range(norms.size):
         norm = norms[order[norms.size - 1 - k]]

@@ -58,8 +58,8 @@ def _tally(
     features: IndexArray,
 ) -> int:
     """List the features of the rows; their cells get the count and the gradient at w = 0."""
-    # Count and gradient of a feature are neighbors in memory, the gradient as the bits of a float32
-    # in the second cell: one cache miss for both.
+    # Count and gradient of a feature are neighbors in memory, so that both cost one cache miss; the
+    # second cell holds the gradient as the bits of a float32.
     gradients = cells.view(np.float32)
     n_features = np.uint64(0)
     for k in range(signs.size):
@@ -68,8 +68,8 @@ def _tally(
         for p in range(np.uint64(X.indptr[i]), np.uint64(X.indptr[i + _ONE])):
             cell = np.uint64(X.indices[p]) * _TWO
             count = cells[cell]
-            # Branch-free append: always written, and the length grows only if the feature is new,
-            # because whether it is new is unpredictable.
+            # A branch on whether the feature is new would be unpredictable: it is always written,
+            # and the length grows only if it is new.
             features[n_features] = X.indices[p]
             n_features += np.uint64(count == 0)
             cells[cell] = count + np.uint32(1)

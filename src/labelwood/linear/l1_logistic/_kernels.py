@@ -23,8 +23,8 @@ _DECREASE = 0.01  # share of the model's decrease that the objective must reach
 _HALVINGS = 20
 _HUGE = 1e30  # in place of infinity, which fast arithmetic must not meet
 
-# What is kept of a row during a Newton step, side by side: slope and curvature of its loss,
-# and how far its margin has moved; the fourth place makes addresses simple.
+# A row keeps four numbers side by side during a Newton step: slope and curvature of its loss, and
+# how far its margin has moved; the fourth place makes addresses simple.
 _WIDTH = np.uint64(4)
 _SLOPE, _CURVE, _MOVE = np.uint64(0), np.uint64(1), np.uint64(2)
 
@@ -83,7 +83,7 @@ def _differentiate(
     """Slope and curvature of the loss at `margins` (w·x) for each row, which has not moved yet."""
     for i in range(signs.size):
         m = signs[i] * margins[i]
-        # Of a negative number: it cannot overflow, whatever the margin.
+        # The argument of exp is never positive, so that it cannot overflow, whatever the margin.
         e = math.exp(-abs(m))
         inverse = 1 / (1 + e)
         wrong = e * inverse if m > 0 else inverse
@@ -206,7 +206,7 @@ def _more_sweeps(
         if rest <= enough:
             if n_live == order.size:
                 return
-            # Solved on the live features: all come back for a last check.
+            # The live features are solved, so that all others come back for a last check.
             n_live, worst_before = np.uint64(order.size), _HUGE
 
 

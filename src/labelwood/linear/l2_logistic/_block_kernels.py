@@ -22,17 +22,21 @@ _START = np.uint64(0)
 
 @kernel
 def _sigmoid(z: float) -> float:
+    # Beyond ±60 σ is within 1e-26 of 0 or 1, and exp of a far larger number would be infinite,
+    # which fast arithmetic must not meet.
     return 1 / (1 + np.exp(-min(max(z, -60.0), 60.0)))
 
 
 @kernel
 def _new_alpha(cost: float, square: float, score: float, alpha: float) -> float:
     """The root u of u + ‖x‖² (C σ(u) − α) + s f(x) = 0 gives the new α = C σ(u)."""
+    # As 0 ≤ C σ(u) ≤ C, the equation itself says that its root lies between these two ends.
     low, high = -score - square * (cost - alpha), -score + square * alpha
     u = min(max(-score, low), high)
     for _ in range(60):
         share = _sigmoid(u)
         value = u + square * (cost * share - alpha) + score
+        # The left side rises with u, so that its sign says on which side of u the root is.
         if value > 0:
             high = u
         else:
@@ -85,6 +89,7 @@ def solve_logistic_block(
             largest = 0.0
             for lane in range(np.uint64(WIDTH)):
                 steps[lane] = 0
+                # A lane that is not live keeps its weights, because the row is added to it 0 times.
                 if live[lane] == 0:
                     continue
                 sign, a = signs[place + lane], np.float64(alpha[place + lane])
@@ -92,6 +97,8 @@ def solve_logistic_block(
                 score = np.float64(sign * scores[lane])
                 residual = abs(a / cost - _sigmoid(-score))
                 largest = max(largest, residual)
+                # A smaller residual is far below what the test after the pass asks for, and not
+                # worth a step.
                 if residual > 0.01 * tol:
                     new = _new_alpha(cost, np.float64(norms[row]), score, a)
                     alpha[place + lane] = new

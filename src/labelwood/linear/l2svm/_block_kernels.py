@@ -106,11 +106,13 @@ def solve_block(
             sign, a = load(signs, place), load(alpha, place)
             ridge = choose(sign, zero, positive, negative)
             score = dot_lanes(X, row, W) + splat(bias) * load(W, last)
+            # This is the dual's derivative by the variable (Hsieh et al. 2008, algorithm 1). Where
+            # the variable is 0 only a negative one counts, since the variable cannot fall.
             gradient = sign * score - one + a * ridge
             projected = choose(a, zero, gradient, smaller(gradient, zero)) * alive
             high, low = larger(high, projected), smaller(low, projected)
             if not any_above(a, zero) and not any_above(bound * alive, gradient * alive):
-                # At zero in every lane, and will stay there: out of sight (shrinking).
+                # The variable will stay at zero in every lane: it is put out of sight (shrinking).
                 n_active -= _ONE
                 active[k], active[n_active] = active[n_active], active[k]
                 continue
@@ -124,6 +126,7 @@ def solve_block(
         if _largest_difference(highest, lowest) <= tol:
             if n_active == m:
                 return iteration + 1, True
+            # The variables in sight are solved, so that all others come back for a last check.
             n_active = m
             limit[:] = _HUGE
         else:
@@ -165,6 +168,7 @@ def rebuild_weights(
     n_touched = 1
     for position in range(rows.size):
         place = position * WIDTH
+        # A row that supports no lane is touched too: what rounding left at its features must go.
         is_support = any_above(load(alpha, np.uint64(place)), splat(np.float32(0)))
         for lane in range(WIDTH):
             step[lane] = alpha[place + lane] * signs[place + lane]
@@ -225,7 +229,9 @@ def scan_block(
         is_member = place[row] >= 0
         sign = load(signs, np.uint64(place[row]) * _LANES) if is_member else outsider
         slack = larger(one - sign * score, zero)
+        # A cost C_i is ½ divided by its ridge.
         total += slack * slack * half / choose(sign, zero, positive, negative)
+        # A lane that is not live must not bring rows into the working set.
         if not is_member and any_above(choose(alive, zero, score, outside), border):
             found[n_found] = i
             n_found += 1

@@ -14,7 +14,7 @@ from labelwood.core.kernel import exact_kernel, kernel
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import FloatArray, IndexArray
 
-# In place of infinity, which fast arithmetic must not meet.
+# This stands for infinity, which fast arithmetic must not meet.
 _HUGE = 1e30
 
 

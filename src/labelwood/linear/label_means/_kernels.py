@@ -33,6 +33,8 @@ def mean_vectors(
             row = members.indices[q]
             for p in range(X.indptr[row], X.indptr[row + 1]):
                 feature = X.indices[p]
+                # Labels count from 1 here, since 0 means untouched. With the list of touched
+                # features `total` is cleared at the cost of the label's own non-zeros.
                 if owner[feature] != l + 1:
                     owner[feature] = l + 1
                     touched[n_touched] = feature
@@ -72,12 +74,14 @@ def _split(
 ) -> None:
     """Spherical 2-means with fixed sizes: the `n_left` on the left side come first."""
     n = order.size
+    # The second row is 1 to n − 1 places after the first, so that it is always another one.
     first = np.int64(next_below(state, np.uint64(n)))
     second = (first + 1 + np.int64(next_below(state, np.uint64(n - 1)))) % n
     on_left, on_right, preference = empty(n, np.float64), empty(n, np.float64), empty(n, np.float64)
     before = empty(n, np.int64)
     for turn in range(n_rounds):
         for k in range(n):
+            # The first centers are the two rows themselves, later ones the sums of the sides.
             if turn == 0 and k != first and k != second:
                 continue
             side = left if (k == first if turn == 0 else k < n_left) else right
@@ -88,9 +92,12 @@ def _split(
             for p in range(V.indptr[order[k]], V.indptr[order[k] + 1]):
                 on_left[k] += V.data[p] * left[V.indices[p]]
                 on_right[k] += V.data[p] * right[V.indices[p]]
+        # The small start keeps a center without any weights from a division by zero.
         left_square, right_square = 1e-12, 1e-12
         for k in range(n):
             for p in range(V.indptr[order[k]], V.indptr[order[k] + 1]):
+                # A feature is cleared as its square is added: the next row that has it adds
+                # nothing.
                 feature = V.indices[p]
                 left_square += left[feature] ** 2
                 right_square += right[feature] ** 2
@@ -99,6 +106,8 @@ def _split(
         for k in range(n):
             preference[k] = on_right[k] / right_length - on_left[k] / left_length
             before[k] = order[k]
+        # Sides keep their sizes because rows are ranked by how much more they resemble the right
+        # center, instead of joining the nearer one.
         ranks = stable_order(preference)
         for k in range(n):
             order[k] = before[ranks[k]]
@@ -123,6 +132,7 @@ def bisect_labels(
         first, last = stack[top, 0], stack[top, 1]
         if last - first < 2:
             continue
+        # Halves are counted in runs, not in labels, so that no run is ever cut.
         middle = (first + last) // 2
         start, end = borders[first], borders[last]
         n_left = borders[middle] - start

@@ -53,6 +53,7 @@ def _score_row(
         scores[lane] = offsets[lane]
     for p in range(X.indptr[i], X.indptr[i + 1]):
         x = splat(np.float32(X.data[p] / length))
+        # Unsigned indices need no test for negative ones, which would count from the end.
         feature = np.uint64(X.indices[p])
         for q in range(np.uint64(indptr[feature]), np.uint64(indptr[feature + _ONE])):
             position = np.uint64(blocks[q]) * _LANES
@@ -84,6 +85,7 @@ def topk_rows(
         size = 0
         border = splat(_LEAST)
         for start in range(0, scores.size, WIDTH):
+            # Sixteen scores at a time are compared with the last of the best: most blocks end here.
             if not any_above(load(scores, start), border):
                 continue
             for lane in range(start, start + WIDTH):

@@ -22,9 +22,10 @@ _HUGE = np.float32(1e30)
 # Candidates are looked up where they cost at most this share of a pass over all rows: postings
 # are read in no order, and each candidate is scored as well.
 _WORTHWHILE = 0.125
-# A bound is exact but for rounding, which is far less than this share of it.
+# The weights that can matter are looked for from this share of the exact bound on, which leaves far
+# more room than rounding needs.
 _ROUNDING = 0.999
-# And sums of a row's terms are rounded by far less than this share of what they can be.
+# Rounding changes the sum of a row's terms by far less than this share of the largest possible sum.
 _ROUNDING_OF_SUMS = 1e-4
 
 
@@ -128,6 +129,7 @@ def find_by_postings(
     for lane in range(WIDTH):
         if live[lane] > 0:
             distance = min(distance, threshold - bias * W[W.size - WIDTH + lane])
+    # Where an intercept alone reaches the threshold, no weight can rule a row out.
     if distance <= 0 or largest_sum <= 0:
         return -1
     least = splat(np.float32(_ROUNDING * distance / largest_sum))
@@ -187,6 +189,7 @@ def find_by_bounds(
     n_features = W.size // WIDTH - 1
     bounds = empty(n_features, np.float32)
     for feature in range(n_features):
+        # Lanes that are not live are included, which makes the bound looser and never wrong.
         upper, lower = W[feature * WIDTH], W[feature * WIDTH]
         for lane in range(1, WIDTH):
             upper = max(upper, W[feature * WIDTH + lane])
@@ -234,6 +237,7 @@ def full_gap(
             ridge = positive[lane] if signs[start + lane] > 0 else negative[lane]
             duals[lane] += a - 0.5 * ridge * a * a
     for lane in range(WIDTH):
+        # With w = Σ α_i s_i x_i the dual objective is Σ α_i − ½ Σ α_i²/(2 C_i) − ½‖w‖².
         primal = 0.5 * squares[lane] + loss[lane]
         report[lane, 0] = primal
         report[lane, 1] = max(primal - (duals[lane] - 0.5 * squares[lane]), 0.0)

@@ -1,4 +1,4 @@
-"""One linear classifier for each label against all other samples (see `working_sets`)."""
+"""One linear classifier for each label against all other samples (see `training`)."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
@@ -26,14 +26,14 @@ from labelwood.core.params import (
 from labelwood.core.propensity import Propensity
 from labelwood.core.topk import TopK
 from labelwood.core.types import CSR, AnyArray, DoubleArray, FloatArray, IndexArray
-from labelwood.linear.onevsrest.block_training import Block, Settings
 from labelwood.linear.onevsrest.postings import Postings
 from labelwood.linear.onevsrest.sample_weights import (
     check_weights,
     class_factors,
     train_weighted,
 )
-from labelwood.linear.onevsrest.working_sets import label_costs, train_labels
+from labelwood.linear.onevsrest.training import label_costs, train_labels
+from labelwood.linear.onevsrest.working_sets import Block, Settings
 from labelwood.linear.tuning import TunedC
 
 # Chosen on training folds of several data sets (docs/research/onevsrest.md).

@@ -17,7 +17,7 @@ from labelwood.core.random import kernel_states
 from labelwood.core.types import CSR, AnyArray, DoubleArray, FloatArray, IndexArray
 from labelwood.errors import DataError, ParameterError
 from labelwood.linear.l2svm import l2svm
-from labelwood.linear.onevsrest.block_training import Block, Settings
+from labelwood.linear.onevsrest.working_sets import Block, Settings
 
 
 def check_weights(sample_weight: object, n: int) -> DoubleArray | None:

@@ -1,171 +1,355 @@
-"""Linear classifiers for many labels by working sets: sixteen labels at a time, in threads.
+"""Training the classifiers of at most sixteen labels by a working set."""
 
-Labels are grouped so that those of a block need similar samples. A block starts from its positive
-samples and some random ones, is solved, scores all samples, adds those that score too high to its
-working set, and is solved again, until hardly any sample would join (`block_training.train_block`);
-this module runs the blocks.
-"""
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Self
 
-import joblib
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from labelwood.core.lanes import WIDTH
-from labelwood.core.memory import require_memory
-from labelwood.core.parallel import parallel
-from labelwood.core.propensity import Propensity
-from labelwood.core.random import kernel_states
-from labelwood.core.sparse import CSRArrays, compact_columns, csr_arrays, make_csr
-from labelwood.core.types import CSR, AnyArray, DoubleArray, IndexArray
-from labelwood.errors import ParameterError
-from labelwood.linear.l2svm import row_norms
-from labelwood.linear.label_means import group_labels
-from labelwood.linear.onevsrest.block_training import Block, Problem, Settings, train_block
+from labelwood.core.settings import settings_of
+from labelwood.core.sparse import CSRArrays
+from labelwood.core.types import DoubleArray, FloatArray, IndexArray
+from labelwood.linear.l2svm import rebuild_weights, scan_block, solve_block
+from labelwood.linear.onevsrest import _training_kernels as kernels
 
-# Rows with more non-zeros than this on average share features of some weight with every block,
-# so that looking them up by feature never pays (EURLEX57K has 230, short titles have 9).
-_SHORT_ROW = 64
+# Rows that are looked at after the first solution, where there are at least twice as many, and how
+# much looser than the others that solution is. On the training part of EURLEX57K working sets are
+# half as large by it, and training takes a tenth less time.
+_SAMPLE = 5000
+_FIRST_TOL = 3.0
+# The loss of all rows, which only the diagnostics need, takes a pass over them. Of more short rows
+# than this it would take a third of the training.
+_FEW_ROWS = 20_000
 
 
-def label_costs(
-    C: float | AnyArray,
-    propensity: str | AnyArray | Propensity | None,
-    Y: CSR,
-    owner: str = "OneVsRestSVM",
-) -> tuple[DoubleArray, DoubleArray]:
-    """The cost of an error on a positive and on a negative sample of each label: C/p_l and C.
+class Settings(NamedTuple):
+    """Parameters of `OneVsRestSVM`; `bias` is the value of the constant feature, 0 for none."""
 
-    `owner` is the estimator that error messages name.
+    bias: float
+    tol: float
+    max_iter: int
+    n_negatives: int
+    slack: float
+    violators: float
+    max_rounds: int
+    prune_below: float
+
+    @classmethod
+    def of(cls, owner: Any) -> Self:
+        """The settings of an estimator."""
+        bias = owner.intercept_scaling if owner.fit_intercept else 0.0
+        return settings_of(cls, owner, bias=bias)
+
+
+class Block(NamedTuple):
+    """The classifiers of at most sixteen labels, and their diagnostics.
+
+    `weights` holds sixteen numbers for each of `features`; `values` holds objective and
+    duality gap of each label. `reduced` are the classifiers that have not seen the held-out rows,
+    where there are such rows.
     """
-    cost = _checked(owner, "C", C, Y.shape[1])
-    return cost / label_propensities(propensity, Y, owner), cost
+
+    labels: IndexArray
+    features: IndexArray
+    weights: FloatArray
+    intercepts: FloatArray
+    values: DoubleArray
+    n_iter: int
+    n_rounds: int
+    n_working: int
+    solved: bool
+    enough: bool
+    reduced: "Block | None" = None
 
 
-def label_propensities(
-    propensity: str | AnyArray | Propensity | None, Y: CSR, owner: str
-) -> DoubleArray:
-    """The propensity of each label: 1 for None, estimated from Y, or as given."""
-    n, n_labels = Y.shape
-    if propensity is None:
-        return np.ones(n_labels)
-    if isinstance(propensity, str):
-        propensity = Propensity(np.bincount(Y.indices, minlength=n_labels), n)
-    values = _checked(owner, "propensity", propensity, n_labels)
-    if values.size and values.max() > 1:
-        raise ParameterError(
-            f"The 'propensity' parameter of {owner} must hold probabilities ≤ 1. "
-            f"Got {values.max():g} instead."
+class _Workspace(NamedTuple):
+    """Weights of a block in single and in double precision, and marks of features.
+
+    All but `touched` hold zeros between two blocks.
+    """
+
+    W: FloatArray
+    exact: DoubleArray
+    is_touched: NDArray[np.bool_]
+    touched: IndexArray
+
+    @classmethod
+    def allocate(cls, n_features: int) -> Self:
+        size = n_features + 1
+        return cls(
+            np.zeros(size * WIDTH, dtype=np.float32),
+            np.zeros(size * WIDTH),
+            np.zeros(size, dtype=np.bool_),
+            np.empty(size, dtype=np.uint32),
         )
-    return values
 
 
-def _checked(
-    owner: str, name: str, values: float | AnyArray | Propensity, n_labels: int
-) -> DoubleArray:
-    array = np.asarray(values)
-    if array.ndim == 0 and array.dtype.kind in "biuf":
-        array = np.full(n_labels, array)
-    if (
-        array.dtype.kind not in "biuf"
-        or array.shape != (n_labels,)
-        or not np.all((array > 1e-30) & (array < 1e30))
-    ):
-        raise ParameterError(
-            f"The {name!r} parameter of {owner} must hold a number > 0, neither tiny nor "
-            f"huge, for each of {n_labels} labels. Got {_first_bad(array, n_labels)} instead."
+class Problem(NamedTuple):
+    """What all blocks share; `features` are the original columns of X.
+
+    `columns` holds the rows of each feature, or no row at all where rows are so long that looking
+    rows up by their features never pays. No row has Σ|x_f| above `largest_sum`, which is 0 for
+    long rows, and some x_f are negative where `has_negative`. `held_out` marks rows that
+    `Block.reduced` must not have seen, and has no element where there are none.
+    """
+
+    X: CSRArrays
+    columns: CSRArrays
+    largest_sum: float
+    has_negative: bool
+    features: IndexArray
+    norms: FloatArray
+    members: CSRArrays
+    cost_positive: DoubleArray
+    cost_negative: DoubleArray
+    held_out: NDArray[np.bool_]
+    workspaces: list[_Workspace]
+
+    @contextmanager
+    def workspace(self) -> Iterator[_Workspace]:
+        """Arrays of one block; the next block of any thread uses them again.
+
+        Fresh ones would cost a page fault for every 64 features, which in the trials of `C` took
+        as long as a third of the solver.
+        """
+        try:
+            space = self.workspaces.pop()
+        except IndexError:
+            space = _Workspace.allocate(self.features.size)
+        yield space
+        space.W.fill(0)
+        self.workspaces.append(space)
+
+
+class _Lanes(NamedTuple):
+    """Which lanes have a label, and 1/(2C) of positive and negative samples in each."""
+
+    live: FloatArray
+    positive: FloatArray
+    negative: FloatArray
+
+    @classmethod
+    def of(cls, problem: Problem, labels: IndexArray) -> Self:
+        lanes = np.ones((3, WIDTH), dtype=np.float32)
+        lanes[0, labels.size :] = 0
+        lanes[1, : labels.size] = 0.5 / problem.cost_positive[labels]
+        lanes[2, : labels.size] = 0.5 / problem.cost_negative[labels]
+        return cls(*lanes)
+
+
+class _WorkingSet:
+    """The rows that a block is solved on, with signs and dual variables in sixteen lanes."""
+
+    def __init__(
+        self, problem: Problem, labels: IndexArray, n_negatives: int, state: np.ndarray
+    ) -> None:
+        n = problem.norms.size
+        self._rows, self.active, self.found = (np.empty(n, dtype=np.uint32) for _ in range(3))
+        self.place = np.full(n, -1, dtype=np.int32)
+        self.size = kernels.first_rows(
+            problem.members, labels, n_negatives, state, self.place, self._rows
         )
-    return array.astype(np.float64)
+        self.signs = np.full(self.size * WIDTH, -1, dtype=np.float32)
+        kernels.mark_positives(problem.members, labels, self.place, self.signs)
+        self.alpha = np.zeros(self.size * WIDTH, dtype=np.float32)
+
+    @property
+    def rows(self) -> IndexArray:
+        return self._rows[: self.size]
+
+    def add_found(self, n_found: int) -> None:
+        """The first rows of `found` join, as negatives of all labels."""
+        end = self.size + n_found
+        self.place[self.found[:n_found]] = np.arange(self.size, end)
+        self._rows[self.size : end] = self.found[:n_found]
+        self.signs = _extended(self.signs, end * WIDTH, -1)
+        self.alpha = _extended(self.alpha, end * WIDTH, 0)
+        self.size = end
+
+    def remove(self, is_removed: NDArray[np.bool_]) -> None:
+        """The rows leave, with their dual variables; places of rows are not kept up."""
+        kept = ~is_removed[self.rows]
+        remaining = self.rows[kept]
+        self._rows[: remaining.size] = remaining
+        self.size = remaining.size
+        self.signs = self.signs.reshape(-1, WIDTH)[kept].ravel()
+        self.alpha = self.alpha.reshape(-1, WIDTH)[kept].ravel()
 
 
-def _first_bad(array: AnyArray, n_labels: int) -> str:
-    if array.dtype.kind not in "biuf" or array.shape != (n_labels,):
-        return f"{array.dtype} of shape {array.shape}"
-    label = int(np.flatnonzero(~((array > 1e-30) & (array < 1e30)))[0])
-    return f"{array[label]:g} for label {label}"
+def train_block(
+    problem: Problem, labels: IndexArray, settings: Settings, state: np.ndarray
+) -> Block:
+    """Train at most sixteen `labels`.
+
+    The working set starts with all positives and `n_negatives` random rows. After each solution
+    the rows above −1 + `slack` join, until at most the share `violators` of the working set does.
+    """
+    state = state.copy()
+    with problem.workspace() as space:
+        working = _WorkingSet(problem, labels, settings.n_negatives, state)
+        lanes = _Lanes.of(problem, labels)
+        n_iter, n_rounds, solved, enough, loss = _grow(
+            problem, settings, state, lanes, working, space
+        )
+        _rebuild(problem, settings, working, space)
+        report = np.full((WIDTH, 2), np.nan)
+        if not np.isnan(loss[0]):
+            kernels.full_gap(
+                loss, working.alpha, working.signs, lanes.positive, lanes.negative, space.W, report
+            )
+        block = Block(
+            labels, *_pruned(problem, labels, settings, space), report[: labels.size],
+            n_iter, n_rounds, working.size, solved, enough,
+        )  # fmt: skip
+        if not problem.held_out.size:
+            return block
+        return block._replace(reduced=_reduced(problem, block, settings, state, working, space))
 
 
-def train_labels(
-    X: CSR,
-    Y: CSR,
-    labels: IndexArray,
-    cost_positive: DoubleArray,
-    cost_negative: DoubleArray,
+def _grow(
+    problem: Problem,
     settings: Settings,
-    *,
-    random_state: object,
-    n_jobs: int | None,
-    held_out: IndexArray | None = None,
-) -> list[Block]:
-    """Train the columns `labels` of Y; costs are the C of positive and negative samples.
+    state: np.ndarray,
+    lanes: _Lanes,
+    working: _WorkingSet,
+    space: _Workspace,
+) -> tuple[int, int, bool, bool, DoubleArray]:
+    """Solve and add rows in turns: passes, rounds, whether both ended well, loss of all rows."""
+    X, n, W, loss = problem.X, problem.norms.size, space.W, np.zeros(WIDTH)
+    bias, border = np.float32(settings.bias), np.float32(settings.slack - 1)
+    n_iter, n_rounds = 0, 0
+    while True:
+        # A few hundred random negatives leave the first weights far too large, so that a look at
+        # all rows would add most of them. A sample of the rows mends that at little cost.
+        is_first_look = n_rounds == 0 and n - working.size > 2 * _SAMPLE
+        tol = _FIRST_TOL * settings.tol if is_first_look else settings.tol
+        passes, solved = _solve(problem, settings, tol, state, lanes, working, W)
+        n_iter, n_rounds = n_iter + passes, n_rounds + 1
+        is_last = n_rounds == settings.max_rounds
+        if is_first_look and not is_last:
+            n_found = kernels.find_in_sample(
+                X, _SAMPLE, state, lanes.live, bias, border, W, working.place, working.found
+            )
+            working.add_found(n_found)
+            continue
+        n_found = _look(problem, lanes, bias, border, W, working, loss)
+        enough = n_found <= settings.violators * working.size
+        if enough or is_last:
+            break
+        working.add_found(n_found)
+    if problem.largest_sum > 0:
+        if n <= _FEW_ROWS or settings.slack == 0:
+            _scan(problem, lanes, bias, border, W, working, loss)
+        else:
+            loss.fill(np.nan)
+    return n_iter, n_rounds, solved, enough, loss
 
-    With `held_out`, each block also has the classifiers that have not seen those rows.
-    """
-    if labels.size == 0:
-        return []
-    # The sixteen weights of a feature fill a cache line; numbering features by frequency keeps
-    # the weights that are read most often close together.
-    arrays, features = compact_columns(X, commonest_first=True)
-    # Each thread holds the weights of a block in single and in double precision, and a few
-    # numbers for each row and label.
-    n_threads = joblib.effective_n_jobs(n_jobs)
-    needed = n_threads * 4 * WIDTH * (3 * features.size + 4 * X.shape[0])
-    require_memory(needed, f"training on {n_threads} threads", "lower n_jobs")
-    norms = row_norms(arrays, settings.bias)
-    members = csr_arrays(sp.csr_array(Y.T))
-    problem = Problem(
-        arrays, *_postings_of_rows(arrays, features.size), features, norms, members,
-        cost_positive, cost_negative, _mask(held_out, X.shape[0]), [],
+
+def _look(
+    problem: Problem,
+    lanes: _Lanes,
+    bias: np.float32,
+    border: np.float32,
+    W: FloatArray,
+    working: _WorkingSet,
+    loss: DoubleArray,
+) -> int:
+    """The rows that should join; also the loss of each label where rows are long."""
+    if problem.largest_sum == 0:
+        return _scan(problem, lanes, bias, border, W, working, loss)
+    n_found = kernels.find_by_postings(
+        problem.X, problem.columns, problem.largest_sum, problem.has_negative, lanes.live,
+        bias, border, W, working.place, working.found,
     )  # fmt: skip
-    groups = group_labels(arrays, problem.members, features.size, labels, WIDTH)
-    states = kernel_states(random_state, len(groups))
-
-    def train(block: int) -> Block:
-        return train_block(problem, groups[block], settings, states[block])
-
-    pilots = [2**i - 1 for i in range(len(groups).bit_length())]
-    done = dict(zip(pilots, parallel(train, pilots, n_jobs=n_jobs), strict=True))
-    _require_model_memory(done, len(groups))
-    todo = [block for block in range(len(groups)) if block not in done]
-    results = parallel(
-        train,
-        todo,
-        n_jobs=n_jobs,
-        description="training labels",
-        weights=[groups[block].size for block in todo],
+    if n_found >= 0:
+        return n_found
+    return kernels.find_by_bounds(
+        problem.X,
+        problem.largest_sum,
+        problem.has_negative,
+        lanes.live,
+        bias,
+        border,
+        W,
+        working.place,
+        working.found,
     )
-    done.update(zip(todo, results, strict=True))
-    return [done[block] for block in range(len(groups))]
 
 
-def _mask(rows: IndexArray | None, n: int) -> NDArray[np.bool_]:
-    """Marks of some rows, or nothing at all."""
-    mask = np.zeros(0 if rows is None else n, dtype=np.bool_)
-    if rows is not None:
-        mask[rows] = True
-    return mask
+def _reduced(
+    problem: Problem,
+    block: Block,
+    settings: Settings,
+    state: np.ndarray,
+    working: _WorkingSet,
+    space: _Workspace,
+) -> Block:
+    """The same classifiers without the held-out rows, from where the solver stands.
 
-
-def _postings_of_rows(X: CSRArrays, n_features: int) -> tuple[CSRArrays, float, bool]:
-    """The rows of each feature, if rows are short, the largest Σ|x_f|, whether some x_f < 0."""
-    n = X.indptr.size - 1
-    if X.indices.size > _SHORT_ROW * n:
-        nothing = np.zeros(n_features + 1, dtype=np.int64)
-        return CSRArrays(nothing, X.indices[:0], X.data[:0]), 0.0, False
-    columns = sp.csc_array(make_csr(X.indptr, X.indices, X.data, (n, n_features)))
-    pointers = columns.indptr.astype(np.int64)
-    by_feature = CSRArrays(pointers, columns.indices.view(np.uint32), columns.data)
-    rows = np.repeat(np.arange(n), np.diff(X.indptr))
-    sums = np.bincount(rows, np.abs(X.data), minlength=n)
-    return by_feature, float(sums.max(initial=0)), bool(X.data.min(initial=0) < 0)
-
-
-def _require_model_memory(pilots: dict[int, Block], n_blocks: int) -> None:
-    """Estimate the model from a few blocks; later blocks have rarer labels and fewer weights."""
-    ends = [*list(pilots)[1:], n_blocks]
-    spans = zip(pilots.items(), ends, strict=True)
-    estimate = sum(block.weights.nbytes * (end - start) for (start, block), end in spans)
-    # All blocks are held twice while they are concatenated.
-    require_memory(
-        int(2.2 * estimate), f"a model of {n_blocks} blocks of labels", "raise prune_below"
+    The solution is unique, so that it forgets those rows but for the tolerance; it is found in a
+    few passes. The working set is not grown again: it was large enough for all rows.
+    """
+    working.remove(problem.held_out)
+    space.W.fill(0)
+    _rebuild(problem, settings, working, space)
+    lanes = _Lanes.of(problem, block.labels)
+    passes, solved = _solve(problem, settings, settings.tol, state, lanes, working, space.W)
+    features, weights, intercepts = _pruned(problem, block.labels, settings, space)
+    return block._replace(
+        features=features, weights=weights, intercepts=intercepts, n_iter=passes, solved=solved
     )
+
+
+def _solve(
+    problem: Problem,
+    settings: Settings,
+    tol: float,
+    state: np.ndarray,
+    lanes: _Lanes,
+    working: _WorkingSet,
+    W: FloatArray,
+) -> tuple[int, bool]:
+    return solve_block(
+        problem.X, problem.norms, working.rows, working.signs, lanes.positive, lanes.negative,
+        lanes.live, np.float32(settings.bias), tol, settings.max_iter, state, working.active,
+        working.alpha, W,
+    )  # fmt: skip
+
+
+def _rebuild(problem: Problem, settings: Settings, working: _WorkingSet, space: _Workspace) -> None:
+    rebuild_weights(
+        problem.X, working.rows, working.signs, np.float32(settings.bias), working.alpha, *space
+    )
+
+
+def _pruned(
+    problem: Problem, labels: IndexArray, settings: Settings, space: _Workspace
+) -> tuple[IndexArray, FloatArray, FloatArray]:
+    """Features with a weight above the limit, their weights, and the intercepts."""
+    kept, weights = kernels.prune_block(space.W, labels.size, settings.prune_below)
+    intercepts = space.W[-WIDTH:][: labels.size] * np.float32(settings.bias)
+    return problem.features[kept], weights, intercepts
+
+
+def _scan(
+    problem: Problem,
+    lanes: _Lanes,
+    bias: np.float32,
+    border: np.float32,
+    W: FloatArray,
+    working: _WorkingSet,
+    loss: DoubleArray,
+) -> int:
+    """A pass over all rows: those that should join, and the loss of each label."""
+    return scan_block(
+        problem.X, working.signs, lanes.positive, lanes.negative, lanes.live, bias, border, W,
+        working.place, working.found, loss,
+    )  # fmt: skip
+
+
+def _extended(values: FloatArray, size: int, fill: float) -> FloatArray:
+    longer = np.full(size, fill, dtype=np.float32)
+    longer[: values.size] = values
+    return longer

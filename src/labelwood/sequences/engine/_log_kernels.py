@@ -53,8 +53,8 @@ def log_posteriors(
         for i in range(s):
             for j in range(s):
                 terms[j] = log_transition[i, j] + log_b[t, j] + beta[j]
-                # P(z_{t−1} = i, z_t = j | x): forward, transition, density and backward terms,
-                # normalized.
+                # P(z_{t−1} = i, z_t = j | x) is the product of the forward, transition, density and
+                # backward terms over the likelihood.
                 xi[i, j] += math.exp(alpha[t - 1, i] + terms[j] - log_likelihood)
             before[i] = log_sum(terms)
         for i in range(s):
@@ -102,7 +102,7 @@ def viterbi(
             best, origin = -np.inf, 0
             for i in range(s):
                 value = before[i] + log_transition[i, j]
-                # Strictly greater: among equally probable paths the one through the first state
+                # The comparison is strict: of equally probable paths the one by the first state
                 # wins.
                 if value > best:
                     best, origin = value, i

@@ -36,7 +36,8 @@ def exponentials(values: DoubleArray, bits: PointerArray, n: int) -> None:
         shifted = x * 1.4426950408889634 + 6755399441055744.0
         k = shifted - 6755399441055744.0
         r = (x - k * 0.6931471803691238) - k * 1.9082149292705877e-10
-        # Taylor polynomial of degree 12 on |r| ≤ ln(2)/2 by Estrin's scheme: short chains.
+        # This is the Taylor polynomial of degree 12 on |r| ≤ ln(2)/2, by Estrin's scheme, in which
+        # few operations wait for each other.
         r2 = r * r
         r4 = r2 * r2
         low = (1.0 + r) + r2 * (0.5 + r * 0.16666666666666666)
@@ -100,7 +101,7 @@ def forward_two(
         alpha[t, 0], alpha[t, 1] = alpha0, alpha1
         b[t, 0] *= inverse
         b[t, 1] *= inverse
-        # One logarithm for many factors: their product is taken before it can underflow.
+        # One logarithm serves many factors: that of their product, taken before it can underflow.
         product *= c
         if product < _SMALL:
             total += math.log(product)
@@ -165,8 +166,8 @@ def forward_many(
         c = 0.0
         for j in range(s):
             joint[j] *= b[t, j]
-        # A loop of its own: one that stores and sums adds up in an order that depends on where
-        # its arrays lie, and so would the last bits of a fit.
+        # The sum has a loop of its own: one that stores and sums adds up in an order that depends
+        # on where its arrays lie, and so would the last bits of a fit.
         for j in range(s):
             c += joint[j]
         if c < _SMALL:

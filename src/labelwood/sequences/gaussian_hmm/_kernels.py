@@ -15,8 +15,8 @@ from labelwood.core.allocation import empty
 from labelwood.core.kernel import kernel
 from labelwood.core.types import AnyArray, DoubleArray
 
-# Steps of a block: 256 doubles are 2 KB, so that the buffers of a block and the features that it
-# reads stay in the first-level cache.
+# A block has 256 steps, which are 2 KB of doubles: its buffers and the features that it reads stay
+# in the first-level cache.
 _BLOCK = 256
 
 
@@ -32,7 +32,7 @@ def diagonal_densities(
     for begin in range(0, n, _BLOCK):
         size = min(_BLOCK, n - begin)
         for k in range(s):
-            # Features outside, time inside: mean and precision are constants of the inner loop.
+            # Time is the inner loop, in which a feature's mean and precision are constants.
             for t in range(size):
                 q[t] = constants[k]
             for c in range(d):
@@ -62,7 +62,7 @@ def diagonal_densities_missing(
                 mean, half, constant = means[k, c], 0.5 * precisions[k, c], constants[k, c]
                 for t in range(size):
                     z = values[c, begin + t] - mean
-                    # A product with 0 or 1 in place of a branch, which would prevent vector
+                    # A product with 0 or 1 replaces a branch, which would prevent vector
                     # instructions.
                     q[t] += observed[c, begin + t] * (constant - half * z * z)
             for t in range(size):
@@ -88,7 +88,8 @@ def full_densities(
                 for t in range(size):
                     z[r, t] = values[r, begin + t] - mean
                     y[t] = 0.0
-                # ‖L⁻¹(x − μ)‖² row by row of the triangular factor, which is cheaper than a solve.
+                # The squared norm ‖L⁻¹(x − μ)‖² is summed row by row of the triangular factor,
+                # which is cheaper than a solve.
                 for c in range(r + 1):
                     factor = factors[k, r, c]
                     for t in range(size):
@@ -117,7 +118,8 @@ def diagonal_moments(
             for t in range(size):
                 weight += g[t]
             for c in range(d):
-                # Moments about an origin near the mean, because raw second moments would cancel.
+                # Moments are about an origin near the mean, because raw second moments would
+                # cancel.
                 mean, sum1, sum2 = origin[k, c], 0.0, 0.0
                 for t in range(size):
                     z = values[c, begin + t] - mean
@@ -181,7 +183,7 @@ def full_moments(
                     sum1 += gz[t]
                 counts[k, r] += weight
                 first[k, r] += sum1
-                # The lower triangle alone: the matrix is symmetric.
+                # Only the lower triangle is summed, because the matrix is symmetric.
                 for c in range(r + 1):
                     sum2 = 0.0
                     for t in range(size):

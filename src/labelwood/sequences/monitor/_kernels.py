@@ -19,7 +19,7 @@ from labelwood.core._kernels import next_double
 from labelwood.core.kernel import exact_kernel
 from labelwood.core.types import AnyArray, DoubleArray
 
-# Positions in `baseline`.
+# These are the positions in `baseline`.
 N = 0  # observations learnt from
 OFFSET = 1  # subtracted first, so that sums stay exact for large means
 INTERCEPT, SLOPE = 2, 3  # of the regression on the observation before
@@ -35,7 +35,7 @@ SUM, COUNT = 14, 15  # of the observations in the block that is being filled
 SEEN = 16  # step of the monitor at which the last block was full
 SIZE = 17
 
-# Positions in `settings`.
+# These are the positions in `settings`.
 HAZARD, RETURN, LEARN, REGRESS, LEVEL, RELEASE, ALPHA, LEAST, BLOCK = 0, 1, 2, 3, 4, 5, 6, 7, 8
 N_SETTINGS = 9
 
@@ -60,8 +60,8 @@ def normal_score(t: float, freedom: float) -> float:
 def learn(baseline: DoubleArray, y: float, before: float, regress: bool) -> None:
     """Recursive least squares of y on (1, before), or on 1 alone."""
     x = before if regress else 0.0
-    # Sherman–Morrison: a rank-one update of the inverse of the normal matrix, with the gain P x /
-    # f, f = 1 + xᵀP x.
+    # By Sherman–Morrison the inverse P of the normal matrix loses a rank-one term; the gain is P x
+    # / f, with f = 1 + xᵀP x.
     p0 = baseline[P00] + baseline[P01] * x
     p1 = baseline[P01] + baseline[P11] * x
     f = 1.0 + p0 + p1 * x
@@ -74,7 +74,7 @@ def learn(baseline: DoubleArray, y: float, before: float, regress: bool) -> None
     baseline[N] += 1.0
     used = 2.0 if regress else 1.0
     if baseline[N] > used:  # the first ones determine the coefficients
-        # The squared recursive residual: the sum over all of them is the residual sum of squares of
+        # This adds the squared recursive residual: the sum of all is the residual sum of squares of
         # the regression (Brown, Durbin & Evans 1975).
         baseline[RSS] += error * error / f
 
@@ -111,8 +111,8 @@ def filter_step(
     this filter, more than one when a figure was left out or is averaged in blocks.
     """
     hazard, back = settings[HAZARD], settings[RETURN]
-    # What degrades now did so at one of these steps, each as probable as the others: moments of
-    # the uniform distribution on 0 … elapsed − 1.
+    # What is degraded now became so at one of these steps, each as probable as the others: the
+    # moments are those of the uniform distribution on 0 … elapsed − 1.
     fresh = 0.5 * (elapsed - 1.0)
     fresh_square = (elapsed - 1.0) * (2.0 * elapsed - 1.0) / 6.0
     healthy = probabilities[0, 0]

@@ -33,7 +33,7 @@ def multiply(
             total += value * vector[j]
             result[j] += value * own
         result[i] = total + inverse[start + i] * own
-    # The rank-one terms that are not in the triangle yet: two passes over a vector each.
+    # The rank-one terms that are not in the triangle yet cost two passes over a vector each.
     for p in range(counts[PENDING]):
         total = 0.0
         for i in range(n):

@@ -53,6 +53,7 @@ def predict_then_learn(
         for k in range(n_nodes):
             node = order[k]
             above = parent[node]
+            # A node is predicted below a predicted parent, and learns from its parent's examples.
             may_be = above < 0 or predicted[row, above]
             learns = above < 0 or is_true[above]
             if not may_be and not learns:
@@ -76,6 +77,7 @@ def predict_then_learn(
                     _learn_diagonal(
                         state.diagonals[node], indices, values, residual, decay, weights
                     )
+        # Only the labels of this row are cleared, whatever the number of nodes.
         for at in range(Y_indptr[row], Y_indptr[row + 1]):
             is_true[Y_indices[at]] = False
 
@@ -101,4 +103,5 @@ def _learn_diagonal(
     for j in range(indices.size):
         feature = indices[j]
         weights[feature] += step * values[j] / diagonal[feature]
+        # Decay never takes the diagonal below 1, the share of I in A.
         diagonal[feature] = max(decay * diagonal[feature], 1.0) + values[j] * values[j]

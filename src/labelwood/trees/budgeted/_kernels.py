@@ -37,7 +37,7 @@ def votes(scores: DoubleArray, sides: DoubleArray, means: DoubleArray) -> None:
             positive += scores[v, i] > 0
             total += scores[v, i]
         means[i] = total / n_folds
-        # An even number of folds can be divided; the sign of the mean score decides then.
+        # An even number of folds can tie; the sign of the mean score then decides.
         if 2 * positive == n_folds:
             sides[i] = 1.0 if total > 0 else -1.0
         else:
@@ -73,5 +73,6 @@ def walk(
                 node = node + 1 if side[0] > 0 else trees.right[node]
             leaves[i, t] = node
         for p in range(X.indptr[i], X.indptr[i + 1]):
+            # Only the places of this row are cleared, so that a row costs its own non-zeros.
             row[X.indices[p]] = 0.0
     return leaves, sizes

@@ -58,6 +58,7 @@ def solve_decision(
         for p in range(X.indptr[rows[k]], X.indptr[rows[k] + 1]):
             feature = X.indices[p]
             weight = w[feature]
+            # The first row that has a feature clears its weight: no feature is listed twice.
             w[feature] = 0
             if abs(weight) > prune_below:
                 features[size] = feature
@@ -140,7 +141,8 @@ def scattered_products(
 @kernel
 def _log_probability(margin: float) -> float:
     """log(1/(1 + exp(−margin)))."""
-    # Fast arithmetic must not meet infinities, which exp of a large margin would give.
+    # Fast arithmetic must not meet infinities: margins are limited, and exp gets none that is
+    # positive.
     margin = min(max(margin, -_FAR), _FAR)
     return -np.log1p(np.exp(-margin)) if margin > 0 else margin - np.log1p(np.exp(margin))
 

@@ -191,8 +191,8 @@ def preorder(
         this, above = old[top], parent[top]
         if above >= 0:
             right[above] = node
-        # Down along positive children, which get consecutive numbers; negative ones are stacked
-        # with the node that has to point to them.
+        # The walk goes down along positive children, which get consecutive numbers; negative ones
+        # are stacked with the node that has to point to them.
         while this >= n_leaves:
             old[top], parent[top] = negative[this - n_leaves], node
             top += 1

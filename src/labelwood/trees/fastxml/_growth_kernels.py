@@ -21,7 +21,7 @@ from labelwood.trees.fastxml._partition_kernels import assign_sides, gather_labe
 _ONE = np.uint64(1)
 _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
-# Tolerance of the separator relative to the share of its smaller side, as LIBLINEAR scales it.
+# The tolerance of the separator is relative to the share of its smaller side, as in LIBLINEAR.
 _TOL = 0.1
 # Features whose gradient at w = 0 is below the L1 penalty are left out of the problem. On Bibtex
 # hardly any of them got a weight in later iterations, and most columns of a node are such.
@@ -177,7 +177,7 @@ def _append(
     """Append behind the first `size` entries; the arrays are reallocated where they are full."""
     end = size + new_indices.size
     if end > indices.size:
-        # At least doubled, so that appending takes amortized constant time.
+        # The array is at least doubled, so that appending takes amortized constant time.
         capacity = indices.size + end
         indices, values = resized(indices, capacity), resized(values, capacity)
     for k in range(new_indices.size):
@@ -287,7 +287,8 @@ def _order_by_side(
     """The rows with a positive score first, all in their order; and how many those are."""
     scores = np.full(n, np.float64(intercept))
     for j in range(w.size):
-        # Rounded as it will be stored: training and prediction send a sample the same way.
+        # A weight is rounded as it will be stored: training and prediction send a sample the same
+        # way.
         weight = np.float64(np.float32(w[j]))
         if weight != 0:
             for p in range(np.uint64(columns.indptr[j]), np.uint64(columns.indptr[j + 1])):
@@ -318,8 +319,8 @@ def _average_labels(
     sums = zeros(names.size, np.float32)
     for p in range(labels.size):
         sums[labels[p]] += weights[p]
-    # Sort keys of one integer each: the bits of a positive float32 have the order of its value,
-    # so their complement sorts descending, and the label in the low half breaks ties.
+    # Each sort key is one integer: the bits of a positive float32 have the order of its value, so
+    # their complement sorts descending, and the label in the low half breaks ties.
     bits = sums.view(np.uint32)
     keys = empty(names.size, np.uint64)
     n = 0

@@ -17,7 +17,7 @@ from labelwood.core.types import FloatArray, IndexArray, PointerArray
 _ONE = np.uint64(1)
 _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
-# Growth of nDCG per sample below which the alternation stops; float32 sums resolve no more.
+# The alternation stops when nDCG grows by less than this per sample; float32 sums resolve no more.
 _LEAST_GROWTH = 1e-6
 
 
@@ -75,7 +75,7 @@ def assign_sides(
     """
     sides = empty(ends.size - 1, np.float32)
     for k in range(sides.size):
-        # The highest bit of the generator, whose lowest bits are the weakest.
+        # The side is the highest bit of the generator, whose lowest bits are the weakest.
         sides[k] = 1 if next_uint64(state) >> np.uint64(63) else -1
     sums = zeros((2, n_labels), np.float32)
     for k in range(sides.size):
@@ -101,7 +101,7 @@ def _rank(sums: FloatArray, discounts: FloatArray, sign: np.float32, lead: Float
     Equal sums share the mean of their discounts, so that the order among them does not matter.
     Labels that no sample of the side has all stand at the next rank.
     """
-    # Sort keys of one integer each: complemented bits of a positive float32 sort descending by
+    # Each sort key is one integer: the complemented bits of a positive float32 sort descending by
     # value, and the label in the low half breaks ties.
     keys = empty(sums.size, np.uint64)
     bits = sums.view(np.uint32)
@@ -147,8 +147,8 @@ def _move_samples(
         gain = np.float32(0)
         for p in range(first, end):
             gain += gains[p] * lead[labels[p]]
-        # Strictly better only: a sample that both sides rank equally well stays, which makes the
-        # alternation end.
+        # A sample moves only to a strictly better side: one that both sides rank equally well
+        # stays, which makes the alternation end.
         if gain * sides[k] < 0:
             sides[k] = -sides[k]
             moved = True

@@ -131,8 +131,8 @@ def _score_row(
         begin, stop = forest.leaf_indptr[node], forest.leaf_indptr[node + _ONE]
         for p in range(np.uint64(begin), np.uint64(stop)):
             label = forest.labels[p]
-            # Branch-free append: the label is always written and the length grows only if it
-            # is new, because whether it is new is unpredictable for the processor.
+            # A branch on whether the label is new would be unpredictable: it is always written, and
+            # the length grows only if it is new.
             met[n_met] = label
             n_met += np.uint64(scores[label] == 0)
             scores[label] += forest.averages[p]
@@ -266,8 +266,8 @@ def _partition_rows(
         score = np.float64(forest.intercepts[node])
         for p in range(np.uint64(X.indptr[i]), np.uint64(X.indptr[i + _ONE])):
             score += np.float64(X.data[p]) * dense[X.indices[p]]
-        # Branch-free partition: write to both sides and advance only one, because the branch
-        # is unpredictable.
+        # A branch on the side would be unpredictable: the row is written to both sides, and only
+        # one of them advances.
         rows[n_left] = i
         others[np.uint64(k) - n_left] = i
         n_left += np.uint64(score > 0)

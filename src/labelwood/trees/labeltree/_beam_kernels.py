@@ -49,7 +49,7 @@ def _spread(forest: "LabelForest", block: int, number: IndexArray, spread: Float
 def _spread_dot(X: CSRArrays, i: int, number: IndexArray, spread: FloatArray) -> FloatArray:
     total = splat(np.float32(0))
     for p in range(np.uint64(X.indptr[i]), np.uint64(X.indptr[i + 1])):
-        # Features are numbered from 1: 0 is a feature that the block does not have.
+        # Features are numbered from 1, and 0 stands for a feature that the block does not have.
         k = np.uint64(number[X.indices[p]])
         if k > _START:
             total += splat(X.data[p]) * load(spread, (k - _ONE) * _LANES)
@@ -65,6 +65,7 @@ def _log_loss(scores: FloatArray, start: int, logistic: bool) -> None:
     if logistic:
         for lane in range(start, start + WIDTH):
             score = scores[lane]
+            # This form of log σ(s) cannot overflow: the argument of exp is never positive.
             scores[lane] = min(score, np.float32(0)) - np.log1p(np.exp(-abs(score)))
         return
     place = np.uint64(start)
@@ -242,7 +243,7 @@ def _next_nodes(
             score = scores[pair * width + slot - first]
             if forest.children[slot] < 0 or (size == beam and score <= best[beam - 1]):
                 continue
-            # Insertion into the sorted beam: the worst node drops out at the end.
+            # The node is inserted into the sorted beam, whose worst one drops out at the end.
             place = min(size, beam - 1)
             while place > 0 and best[place - 1] < score:
                 best[place], best_nodes[place] = best[place - 1], best_nodes[place - 1]
@@ -251,6 +252,7 @@ def _next_nodes(
             size = min(size + 1, beam)
     for k in range(beam):
         nodes[i * beam + k] = best_nodes[k] if k < size else -1
+        # A path without a node is never read, so that it may hold an old score.
         path[i * beam + k] = best[k]
 
 
@@ -293,11 +295,13 @@ def search_tree(
     most_blocks = beam * width // WIDTH
     blocks, places = np.empty(most_blocks, dtype=np.uint64), np.empty(most_blocks, dtype=np.uint64)
     found = allocate_found(X)
+    # Blocks are never spread out for a single row, and postings need no numbers of features.
     number = np.zeros(0 if n == 1 or by_rows else n_features, dtype=np.uint32)
     spread, one_row = np.empty(0, dtype=np.float32), np.empty(WIDTH, dtype=np.float32)
     best, best_nodes = np.empty(beam, dtype=np.float32), np.empty(beam, dtype=np.int64)
     while _any_standing(nodes):
-        # Both give bare products, and what is made of these is the same code: equal to the bit.
+        # Either way gives the bare products, of which the same code makes scores, so that these are
+        # equal to the bit.
         if by_rows:
             _score_by_rows(X, forest, postings, nodes, beam, width, blocks, places, scores)
         else:
@@ -366,7 +370,7 @@ def _add_up(
             if total[label] == 0:
                 touched[size] = label
                 size += 1
-            # Never zero, so that a label is touched once.
+            # What is added is never zero, so that a label is listed as touched only once.
             total[label] += share * max(np.exp(values[tree, i, j]), np.float32(1e-30))
     return size
 

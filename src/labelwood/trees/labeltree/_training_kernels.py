@@ -37,8 +37,8 @@ def _node_rows(
     if m == n:
         return m
     for k in range(min(n_negatives, n)):
-        # Drawn with replacement, since a row that comes twice is only skipped; where more are asked
-        # for than there are, all are taken.
+        # Rows are drawn with replacement, since one that comes twice is only skipped; where more
+        # are asked for than there are, all are taken.
         row = np.uint32(k) if n_negatives >= n else np.uint32(next_below(state, np.uint64(n)))
         if place[row] < 0:
             place[row] = m
@@ -90,6 +90,7 @@ def _keep_largest(W: FloatArray, n_lanes: int, budget: int) -> None:
         for k in range(n_features):
             sizes[k] = abs(W[k * WIDTH + lane])
         least = nth_smallest(sizes, n_features - budget)
+        # `nth_smallest` has rearranged `sizes`, so that magnitudes come from W from here on.
         n_equal = budget  # how many weights of the size `least` are kept
         for k in range(n_features):
             if abs(W[k * WIDTH + lane]) > least:
@@ -170,9 +171,11 @@ def _block_lanes(
         signs[k] = -1
     for lane in range(WIDTH):
         lanes[0, lane] = 1 if lane < n_lanes else 0
+        # Empty lanes have ridges of 1, because arithmetic on all sixteen must not divide by zero.
         lanes[1, lane], lanes[2, lane] = 1, 1
     for lane in range(n_lanes):
-        # The diagonal 1/(2C) that the squared hinge adds to the dual (Hsieh et al. 2008, table 1).
+        # A ridge is the diagonal 1/(2C) that the squared hinge adds to the dual (Hsieh et al. 2008,
+        # table 1).
         lanes[1, lane] = 0.5 / level.cost_positive[first + lane]
         lanes[2, lane] = 0.5 / level.cost_negative[first + lane]
         child = level.children[first + lane]
@@ -184,7 +187,7 @@ def _block_lanes(
 def _appended(values: Any, size: int, new: Any) -> Any:
     """`values` with `new` behind their first `size` entries; reallocated where they are full."""
     if size + new.size > values.size:
-        # At least doubled, so that appending takes amortized constant time.
+        # The array is at least doubled, so that appending takes amortized constant time.
         values = resized(values, values.size + size + new.size)
     for k in range(new.size):
         values[size + k] = new[k]
@@ -279,6 +282,7 @@ def train_nodes(
     lanes, weights = empty(1024, np.uint8), empty(1024, np.float32)
     block, n_kept, n_weights = 0, 0, 0
     for node in range(start, end):
+        # Every node has a stream of its own: results are the same for any number of threads.
         state = level.states[node].copy()
         m = _node_rows(level.inside, node, n_negatives, state, place, rows)
         own, size = _gather(X, rows[:m], number, names)

@@ -58,6 +58,7 @@ def feature_directory(
         while (last >> shift) * _SHARE > size:
             shift += 1
         shifts[block] = shift
+        # There is a start for each value of the leading bits, and an end of the last.
         indptr[block + 1] = indptr[block] + (last >> shift) + 2
     starts = np.empty(indptr[n_blocks], dtype=np.uint32)
     for block in range(n_blocks):
@@ -95,6 +96,7 @@ def _find_features(
                 high = middle
         place = low
         for k in range(_WINDOW):
+            # Smaller features are counted, not searched for: additions need no branch.
             place += (low + k < end) & (forest.features[min(low + k, last)] < feature)
         found.places[n_found], found.values[n_found] = place, X.data[p]
         n_found += (place < end) & (forest.features[min(place, last)] == feature)
@@ -116,8 +118,9 @@ def lookup_dot(
     if forest.weights.size == 0:
         return total
     n_found = _find_features(X, i, forest, directory, block, found)
-    # All first weights are read before any is used, for the same reason.
+    # All first weights are read before any is used, so that the waits for memory overlap.
     for k in range(n_found):
+        # The sum is never used: it only makes the processor read from both arrays.
         q = min(forest.entry_indptr[found.places[k]], forest.weights.size - 1)
         found.weights[k] = forest.weights[q] + forest.lanes[q]
     for k in range(n_found):

@@ -106,8 +106,8 @@ def _order_by_value(values: FloatArray) -> IndexArray:
     bits = values.view(np.uint32)
     keys = empty(n, np.uint32)
     for i in range(n):
-        # Order-preserving bits: a negative number has all bits flipped, another its sign bit.
-        # All NaNs share one key, beyond infinity, whatever their payload.
+        # The keys keep the order of the values: a negative number has all bits flipped, another its
+        # sign bit. All NaNs share one key, beyond infinity, whatever their payload.
         if np.isnan(values[i]):
             keys[i] = 0xFFFFFFFF
         elif bits[i] >> 31:
@@ -196,7 +196,7 @@ def partition_rows(rows: IndexArray, left: BoolArray, buffer: IndexArray) -> int
     n_left = n_right = 0
     for i in range(rows.size):
         row = rows[i]
-        # Branch-free: write to both places and advance only one, as sides are unpredictable.
+        # A branch on the side would be unpredictable: both places are written, and one advances.
         rows[n_left] = row
         buffer[n_right] = row
         side = left[row]

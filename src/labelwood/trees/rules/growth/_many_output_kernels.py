@@ -75,6 +75,7 @@ def best_split_of_many(
         missing_weight = 0.0
         for i in range(segment.top, segment.end):
             missing_weight += add_row(targets, entries.rows[i], missing)
+        # This split parts the missing values from all others: every value is below the threshold ∞.
         if min_leaf <= segment.end - segment.top <= n - min_leaf:
             score = side_score(criterion, missing_weight, missing)
             score += side_score(criterion, node_weight - missing_weight, totals - missing)
@@ -171,6 +172,7 @@ def _scan_many(
                 score = outer_sum / weight + inner_sum / other
             else:
                 score = outer_sum - xlogx(weight) + inner_sum - xlogx(other)
+            # The outer side of positive values is the right one: missing values off it go left.
             keep_best(best, score, segment, threshold, (with_missing == 1) != positive)
 
 

@@ -18,17 +18,18 @@ from labelwood.trees.rules.growth._entry_kernels import BoolArray, Entries, sort
 
 KindArray: TypeAlias = NDArray[np.uint8]
 
-# Kinds of features.
+# These are the kinds of features.
 NUMERIC, PRESENCE, CATEGORICAL = 0, 1, 2
-# Criteria that kernels know. Labels of one sample exclude each other in LOG_CLASSES.
+# Kernels know these criteria; in LOG_CLASSES the labels of one sample exclude each other.
 SQUARED, LOG_CLASSES, LOG_LABELS = 0, 1, 2
 
 
-# Places in the record of the best split so far: the sum of the scores of both sides (−inf where
-# there is no split), its feature, threshold (values up to it go left), whether missing values
-# go left, and the bounds of the feature's entries.
+# These are the places in the record of the best split so far: the sum of the scores of both sides
+# (−inf where there is no split), its feature, threshold (values up to it go left), whether missing
+# values go left, and the bounds of the feature's entries.
 SCORE, FEATURE, THRESHOLD, MISSING_LEFT, START, END = range(6)
-# What the next entry of a run tells of a threshold just before it.
+# `beyond` answers whether a threshold fits behind a value: not yet, as the next value is equal;
+# yes; or never, as no sample would be left on the inner side.
 SAME_VALUE, BOUNDARY, WHOLE_NODE = 0, 1, 2
 
 
@@ -170,7 +171,8 @@ def best_split_of_one(
                 keep_best(best, score, segment, np.nan, False)
         if kinds[feature] == CATEGORICAL:
             bounds[k] = -np.inf
-    # The most promising features first: the sooner a good split is known, the fewer are scanned.
+    # The most promising features come first: the sooner a good split is known, the fewer are
+    # scanned.
     open_segments, n_open = empty(n_segments, np.int64), 0
     for k in range(n_segments):
         if bounds[k] > best[SCORE]:
@@ -283,8 +285,8 @@ def _scan_one(
         value = values[i]
         i += step
         if quick:
-            # P²/W + (T − P)²/(V − W) > best, multiplied out: most thresholds end here, and a
-            # division takes longer than all of this.
+            # The test is P²/W + (T − P)²/(V − W) > best, multiplied out: most thresholds end here,
+            # and a division takes longer than all of this.
             inner_weight, inner_total = sums[0] - outer_weight, sums[1] - outer_total
             top = outer_total * outer_total * inner_weight
             top += inner_total * inner_total * outer_weight

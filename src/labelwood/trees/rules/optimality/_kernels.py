@@ -11,7 +11,7 @@ from labelwood.core.types import PointerArray
 @kernel
 def _popcount(word: np.uint64) -> int:
     """The number of set bits of a word, by adding up neighboring fields in parallel."""
-    # Sums of two, then four, then eight neighboring bits; the product adds the eight bytes up in
+    # Neighboring bits are summed by twos, fours and eights; the product adds the eight bytes up in
     # the highest one. Numba has no popcount of its own.
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + (

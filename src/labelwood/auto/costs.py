@@ -17,7 +17,8 @@ from labelwood.linear.onevsrest import OneVsRestSVM
 from labelwood.linear.tuning import Part, fit_quietly, nominal_seconds
 
 _QUARTER = 4
-# Of the samples, by which the cost of a fit grows, and that of each of its problems.
+# The power of the samples by which the cost of a fit grows lies between the first two. Where the
+# quarter has few of the labels, the cost of each problem is what grows, by a lower power.
 _POWERS = (0.7, 1.6)
 _POWERS_OF_EACH = (0.3, 1.2)
 _WARM_UP_ROWS = 64
@@ -189,5 +190,6 @@ def grown(
     of_quarter, of_part, of_all = (max(one, 1) for one in problems)
     each = max(part, 1e-9) / of_part
     power = np.log(each / max(quarter / of_quarter, 1e-9)) / np.log(_QUARTER)
-    low, high = _POWERS if of_quarter == of_all else _POWERS_OF_EACH
+    share = min(of_quarter / of_all, 1.0)  # a problem more or less must not move the limits far
+    low, high = share * np.array(_POWERS) + (1 - share) * np.array(_POWERS_OF_EACH)
     return float(of_all * each * (n_all / max(n_part, 1)) ** np.clip(power, low, high))
