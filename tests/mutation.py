@@ -145,7 +145,7 @@ EXPLAINED: dict[tuple[str, str], str] = {
     ("trees/fastxml/_partition_kernels.py", "before = -1.0"): "anything below every nDCG",
     (
         "trees/fastxml/_partition_kernels.py",
-        "sums = np.zeros((2, n_labels), dtype=np.float32)",
+        "sums = zeros((2, n_labels), np.float32)",
     ): "a third row that nobody reads",
     (
         "trees/fastxml/growth.py",

@@ -125,6 +125,19 @@ def test_columns_with_usual_names_need_not_be_named(frame, table):
     assert guessed.predict(data) == named.predict(data) == LABELS
 
 
+def test_columns_of_zeros_and_ones_need_not_be_named(frame):
+    wide = frame[["body"]].join(DUMMIES.set_index(frame.index))
+    params = {"estimator": OneVsRestSVM(random_state=0), "vectorizer": TextVectorizer(min_df=1)}
+    model = Tagger.from_frame(wide, **params)
+    assert model.label_columns_ == list(DUMMIES.columns)
+    assert model.predict(["an owl"]) == [["owl"]]
+    apart = wide[[DUMMIES.columns[0], "body", *DUMMIES.columns[1:]]].assign(body=wide["body"])
+    assert Tagger.from_frame(apart, **params).label_columns_ == list(DUMMIES.columns)
+    apart.insert(2, "size", range(5, 5 + len(apart)))
+    with pytest.raises(DataError, match="several columns of 0 and 1 are a list"):
+        Tagger.from_frame(apart, **params)
+
+
 class Relation:
     """A table that keeps the interchange protocol and can do nothing else."""
 

@@ -187,7 +187,7 @@ def test_what_is_no_path_and_no_name_is_refused(path, options, message):
 
 def test_a_file_without_labels_beside_one_with_them_is_warned_of(file):
     files = [file("a.csv", "text,labels\na,x\n"), file("b.csv", "text\nb\n")]
-    with pytest.warns(LabelwoodWarning, match=r"b\.csv .*has no labels: its 1 samples count as"):
+    with pytest.warns(LabelwoodWarning, match=r"b\.csv .*has no labels: its 1 sample counts as"):
         assert load_dataset(files).label_lists() == [["x"], []]
     assert len(load_dataset(files, ignore_labels=True)) == 2
 

@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pyarrow
 import pytest
 import scipy.sparse as sp
 
@@ -66,7 +67,7 @@ def test_the_same_data_have_the_same_hash_and_other_data_another(tagger):
 
 def test_labels_are_matched_by_name_and_unseen_ones_are_missed(tagger):
     test = Dataset.from_lists(["a cat", "an emu on a mat"], [["cat"], ["emu"]])
-    with pytest.warns(LabelwoodWarning, match=r"1 of 2 labels were never seen .*'emu'"):
+    with pytest.warns(LabelwoodWarning, match=r"1 of 2 labels was never seen .*'emu'"):
         evaluation = tagger.evaluate(test, ks=(1,))
     assert evaluation["P@1"] == 0.5
     assert evaluation["R@1"] == 0.5
@@ -128,7 +129,7 @@ def test_features_are_matched_by_name():
         feature_names=[*(names[i] for i in order), "unknown word"],
     )
     expected = tagger.predict_topk(Dataset(X, Y), 3)
-    with pytest.warns(LabelwoodWarning, match="0 of 6 features .* 1 of 7 in the data are unknown"):
+    with pytest.warns(LabelwoodWarning, match="0 of 6 features .* 1 of 7 in the data is unknown"):
         found = tagger.predict_topk(shuffled, 3)
     np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-6)
 
@@ -223,6 +224,11 @@ def test_a_table_is_not_taken_for_a_list_of_texts(tagger, data):
         tagger.predict_topk(data)
     with pytest.raises(DataError, match=r"A list of texts is expected. Got a .*\['text'\]"):
         Dataset.from_lists(data, LABELS)
+
+
+def test_a_table_without_known_columns_is_refused_with_the_call_that_helps(tagger):
+    with pytest.raises(DataError, match=r"Got a Table; pass one column: predict\(data\['body'\]\)"):
+        tagger.predict_frame(pyarrow.table({"body": TEXTS}))
 
 
 def test_one_text_is_not_taken_for_a_list_of_texts(tagger):
@@ -337,6 +343,16 @@ def test_columns_of_a_stored_model_that_are_no_names_are_refused(tmp_path, name,
     labelwood.save(model, tmp_path / "model")
     with pytest.raises(ModelError, match=f"{name} must be a list of column names or None"):
         labelwood.load(tmp_path / "model")
+
+
+def test_one_label_on_all_samples_is_warned_of_once():
+    model = Tagger(OneVsRestSVM(random_state=0), TextVectorizer(min_df=1))
+    with pytest.warns(LabelwoodWarning) as caught:
+        model.fit(TEXTS, [["pet"]] * len(TEXTS))
+    assert [str(one.message) for one in caught] == [
+        "All samples have the label 'pet' and no other, so the model predicts it for everything; "
+        "give samples without it, or with other labels."
+    ]
 
 
 def test_a_word_for_a_missing_value_in_a_list_of_labels_is_warned_of():

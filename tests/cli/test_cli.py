@@ -20,7 +20,7 @@ from labelwood.cli.learners import LEARNERS
 from labelwood.cli.main import app
 from labelwood.cli.options import Stopwatch
 from labelwood.cli.source import in_options
-from labelwood.errors import ModelError, ParameterError
+from labelwood.errors import DataError, LabelwoodWarning, ModelError, ParameterError
 
 DOCUMENTS = [
     {"id": f"d{i}", "text": text, "labels": labels}
@@ -224,7 +224,33 @@ def test_conversion_keeps_the_data(tmp_path):
         (["predict", "{model}", "printer"], "echo 'printer' | labelwood predict"),
         (
             ["predict", "{model}", "{docs}", "-k", "0"],
-            "'-k': 0 is below 1; see labelwood predict --h",
+            "error: -k must be an int ≥ 1. Got '0'; see labelwood predict --h",
+        ),
+        (["predict", "{model}", "{docs}", "-k", "1.5"], "error: -k must be an int ≥ 1. Got '1.5'"),
+        (
+            ["predict", "{model}", "{docs}", "-k", "9" * 20],
+            "error: -k must be an int ≥ 1, of at most 9223372036854775807. Got '999",
+        ),
+        (["eval", "{model}", "{docs}", "-k", "1," + "9" * 20], "-k takes whole numbers of at most"),
+        (
+            ["train", "{docs}", "-o", "{tmp}/m", "--seed", "abc"],
+            "error: --seed must be an int ≥ 0. Got 'abc'",
+        ),
+        (
+            ["train", "{docs}", "-o", "{tmp}/m", "--n-labels", "x"],
+            "error: --n-labels must be an int. Got 'x'",
+        ),
+        (["eval", "{model}", "{docs}", "-j", "x"], "error: --jobs must be an int. Got 'x'"),
+        (["predict", "{docs}"], "{docs} is no model; labelwood predict MODEL DATA"),
+        (["eval", "{docs}"], "{docs} is no model; labelwood eval MODEL DATA"),
+        (["predict", "{model}"], "Missing argument 'DATA...'; see labelwood predict --help"),
+        (
+            ["info", "{model}", "{model}"],
+            "error: models are shown one at a time: labelwood info {model}",
+        ),
+        (
+            ["train", "{docs}", "-o", "{tmp}/m", "--text-column", "text,text"],
+            "error: --text-column names 'text' twice; name each column once",
         ),
         (
             ["predict", "{model}", "{docs}", "--treshold", "1"],
@@ -265,7 +291,14 @@ def test_conversion_keeps_the_data(tmp_path):
             ["train", "{bare}", "-o", "{tmp}/m"],
             "has no labels; if they are there, name their column",
         ),
-        (["convert", "{docs}", "{tmp}/a.xlsx"], "--to must be one of 'xmc', 'jsonl', 'csv'"),
+        (
+            ["convert", "{docs}", "{tmp}/a.xlsx"],
+            "parquet, npz, not as .xlsx; give one of them by --to, or another name of the file",
+        ),
+        (
+            ["convert", "{docs}", "{tmp}/a.csv", "--to", "xlsx"],
+            "--to must be one of 'xmc', 'jsonl', 'csv'",
+        ),
         (["convert", "{docs}"], "give the file to write: labelwood convert"),
         (["info", "{docs}", "--delimiter", ";"], "--delimiter is for CSV, TSV; JSONL has no use"),
     ],
@@ -316,6 +349,45 @@ def test_a_model_reads_the_columns_that_it_learned_from(tmp_path):
     assert answer["labels"][0]["label"] == "dog"
 
 
+def test_a_single_text_is_refused_with_the_option_that_helps(tmp_path, capsys):
+    (tmp_path / "one.csv").write_text("text,labels\nan owl,owl\n")
+    arguments = ["train", str(tmp_path / "one.csv"), "-o", str(tmp_path / "m")]
+    with (
+        pytest.warns(LabelwoodWarning, match="The only sample has the label 'owl' and no other"),
+        pytest.raises(DataError) as caught,
+    ):
+        app(arguments, standalone_mode=False)
+    assert "1 sample, texts, not vectorised, 1 label, " in capsys.readouterr().out
+    assert in_options(str(caught.value)) == (
+        "min_df=2 is more than 1 text; give --set text.min_df=1, or a share of the texts such as "
+        "0.01."
+    )
+
+
+def test_a_column_that_the_model_learned_from_and_the_file_lacks_is_warned_of(tmp_path):
+    rows = [f"a cat {i};it sleeps {i};cat\nthe dog {i};it barks {i};dog" for i in range(9)]
+    (tmp_path / "a.csv").write_text("\n".join(["Betreff;Nachricht;Tags", *rows]) + "\n")
+    (tmp_path / "one.csv").write_text("Betreff;Tags\na cat;cat\n")
+    (tmp_path / "other.csv").write_text("text;Tags\na cat;cat\n")
+    run("train", tmp_path / "a.csv", "-o", tmp_path / "m", "--learner", "onevsrest", "-q")
+    warned = (
+        "warning: the model learned from 'Betreff' and 'Nachricht', and "
+        f"{tmp_path}/one.csv has no 'Nachricht'; rename the column"
+    )
+    for command in ("predict", "eval"):
+        arguments = [command, str(tmp_path / "m"), str(tmp_path / "one.csv"), "-q"]
+        assert warned in CliRunner().invoke(app, arguments).stderr
+        # The column is given, or has another name: nothing is amiss.
+        chosen = CliRunner().invoke(app, [*arguments, "--text-column", "Betreff"])
+        other = CliRunner().invoke(app, [*arguments[:2], str(tmp_path / "other.csv"), "-q"])
+        for one in (chosen, other):
+            assert one.exit_code == 0
+            assert "learned from" not in one.stderr
+    tagger = labelwood.load(tmp_path / "m")
+    with pytest.raises(DataError, match=r"no 'Nachricht' among 'Betreff'; .*predict\(data\['Bet"):
+        tagger.predict_frame(pyarrow.table({"Betreff": ["a cat"]}))
+
+
 @pytest.mark.parametrize(
     ("suffix", "write"),
     [
@@ -361,7 +433,7 @@ def test_errors_warnings_and_versions_look_right_from_outside(tmp_path):
     (tmp_path / "a.txt").write_text("2 2 2\n0 0:1\n0 1:1\n")
     trained = run_apart("train", "a.txt", "-o", "m", cwd=tmp_path)
     assert trained.returncode == 0
-    assert "labelwood: warning: 1 of 2 labels have no sample" in trained.stderr
+    assert "labelwood: warning: 1 of 2 labels has no sample" in trained.stderr
 
 
 def test_a_closed_pipe_is_no_error(model, documents):
@@ -433,7 +505,7 @@ def test_quiet_is_quiet_and_still_warns(tmp_path):
     (tmp_path / "a.txt").write_text("2 2 2\n0 0:1\n0 1:1\n")
     trained = run_apart("train", "a.txt", "-o", "m", "-q", cwd=tmp_path)
     assert trained.stdout == ""
-    assert "labelwood: warning: 1 of 2 labels have no sample" in trained.stderr
+    assert "labelwood: warning: 1 of 2 labels has no sample; it is never" in trained.stderr
 
 
 def test_what_was_guessed_is_remarked_unless_quiet(tmp_path):
@@ -450,6 +522,30 @@ def test_figures_on_the_training_data_come_with_a_warning(model, documents, tmp_
     assert "warning: the model was trained on docs.jsonl (JSONL), so these figures" in seen.stderr
     (tmp_path / "new.jsonl").write_text('{"text": "a cat", "labels": ["cat"]}\n')
     assert CliRunner().invoke(app, ["eval", str(model), str(tmp_path / "new.jsonl")]).stderr == ""
+
+
+def test_some_training_samples_in_an_evaluation_are_warned_of(tmp_path):
+    rows = [
+        json.dumps({"text": f"{animal} number {i}", "labels": [animal]}) + "\n"
+        for i in range(30)
+        for animal in ("cat", "dog")
+    ]
+    (tmp_path / "all.jsonl").write_text("".join(rows))
+    (tmp_path / "train.jsonl").write_text("".join(rows[:40]))
+    run("train", tmp_path / "train.jsonl", "-o", tmp_path / "m", "--learner", "onevsrest", "-q")
+
+    def seen(some):
+        (tmp_path / "some.jsonl").write_text("".join(some))
+        arguments = ["eval", str(tmp_path / "m"), str(tmp_path / "some.jsonl"), "-q"]
+        return CliRunner().invoke(app, arguments).stderr
+
+    remark = "samples were in the training data; such figures say nothing about new data\n"
+    assert seen(rows) == f"labelwood: warning: 40 of 60 {remark}"  # they contain it
+    assert seen(rows[:40][::-1]) == f"labelwood: warning: 40 of 40 {remark}"
+    assert seen(rows[10:30]) == f"labelwood: warning: 20 of 20 {remark}"
+    assert seen(rows[38:]) == f"labelwood: warning: 2 of 22 {remark}"
+    assert seen(rows[39:]) == ""  # 1 of 21 is no more than short texts repeat
+    assert seen(rows[40:]) == ""
 
 
 def test_tables_are_written_by_their_suffix(model, tmp_path):

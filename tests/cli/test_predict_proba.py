@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 import labelwood
 from labelwood.cli import main as main_module
 from labelwood.cli.main import app
+from labelwood.errors import DataError
 
 TEXTS = ["a cat on a mat", "a dog in a fog", "the cat and the dog", "an owl at night"]
 LABELS = [["cat"], ["dog"], ["cat", "dog"], ["owl"]]
@@ -55,6 +56,26 @@ def test_a_model_without_calibration_gets_one_line_that_says_what_to_do(
         f"labelwood: error: {model} gives no probabilities; train it without --threshold none"
     )
     assert printed.out == ""
+
+
+@pytest.mark.parametrize("option", [("--proba",), ("--threshold", "30%")])
+def test_a_model_of_too_few_samples_for_probabilities_says_so(
+    tmp_path, monkeypatch, capsys, option
+):
+    (tmp_path / "two.csv").write_text("text,labels\na cat,cat\na dog,dog\n")
+    arguments = ["train", "two.csv", "-o", "m", "--set", "text.min_df=1", "-q"]
+    monkeypatch.chdir(tmp_path)
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+    monkeypatch.setattr(sys, "argv", ["labelwood", "predict", "m", "two.csv", *option])
+    with pytest.raises(SystemExit, match="2"):
+        main_module.main()
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "labelwood: error: m gives no probabilities; it was trained on 2 samples, and it takes 10 "
+        "to hold some out; train it on more"
+    )
+    tagger = labelwood.load("m")
+    with pytest.raises(DataError, match="fit it on 10 samples or more, of which some are held out"):
+        tagger.predict_proba(["a cat"])
 
 
 def labels_of(documents, model, *options):

@@ -161,7 +161,11 @@ def test_texts_in_both_parts_are_warned_of(tmp_path):
         (["a.csv", "--train", "b.csv", "--test", "b.csv"], "both parts would be written to b.csv"),
         (["a.csv", "--train", "a.csv", "--test", "b.csv"], "a.csv is the file that is read"),
         (["a.csv", "--train", "x/b.csv", "--test", "b.csv"], "there is no directory x; make it"),
-        (["one.csv"], "one.csv (CSV, labels from 'tags') has 1 samples, of which no two parts"),
+        (["one.csv"], "one.csv (CSV, labels from 'tags') has 1 sample, of which no two parts"),
+        (
+            ["bare.csv", "--test-size", "0.99", "--seed", "1"],
+            "with --test-size 0.99 the training part would be 1 sample without any label; give a",
+        ),
         (["a.csv", "--test-size", "1", "--force"], "--test-size must lie between 0 and 1. Got 1."),
         (["b.arff"], "b.arff is in a format that is not written (arff); give --train FILE.jsonl"),
     ],
@@ -171,6 +175,7 @@ def test_what_cannot_be_split_is_one_line(tmp_path, monkeypatch, arguments, mess
     for name in ("a.csv", "a-train.csv", "a-test.csv"):
         write(tmp_path, name, ["text,tags", "an owl,owl", "a cat,cat"])
     write(tmp_path, "one.csv", ["text,tags", "an owl,owl"])
+    write(tmp_path, "bare.csv", ["text,tags", *(f"an owl {i}," for i in range(9)), "a cat,cat"])
     arff = ["@relation 'a: -C 1'", "@attribute l {0,1}", "@attribute f numeric", "@data"]
     write(tmp_path, "b.arff", [*arff, "1,2", "0,3", "1,4"])
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}

@@ -158,7 +158,7 @@ def test_probabilities_keep_the_labels_and_their_order():
 def test_places_without_a_label_get_no_probability():
     X, Y = separable(60, 4)
     Y = sp.csr_array(sp.hstack([Y, sp.csr_array((60, 1))]))
-    with pytest.warns(labelwood.errors.LabelwoodWarning, match="1 of 5 labels have no sample"):
+    with pytest.warns(labelwood.errors.LabelwoodWarning, match="1 of 5 labels has no sample"):
         model = OneVsRestSVM(calibrate=True, random_state=0).fit(X, Y)
     top = model.predict_topk(X, 5, proba=True)
     assert np.all(top.labels[:, 4] == -1)

@@ -88,7 +88,7 @@ def test_a_truth_without_labels_has_no_hits():
 @pytest.mark.parametrize(
     ("Y", "message"),
     [
-        (TRUTH[:1], "The ranking is of 2 samples and 3 labels, Y_true of 1 samples"),
+        (TRUTH[:1], "The ranking is of 2 samples and 3 labels, Y_true of 1 sample "),
         (TRUTH[:, :2], "holds label 2, outside 0…1"),
         (TRUTH * 2, "must hold zeros and ones. Got 2"),
         ([["cat"], ["owl"]], "must be a matrix of zeros and ones"),

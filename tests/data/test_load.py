@@ -186,8 +186,8 @@ def test_a_thesaurus_goes_with_its_documents_by_ids(shared_data, tmp_path):
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("a.svm", {}, "The 'format' parameter of save_dataset must be one of 'xmc', 'jsonl', 'csv"),
-        ("a.foo", {}, "Got '.foo' instead"),
+        ("a.svm", {}, "data are written as xmc, jsonl, csv, tsv, parquet, npz, not as .svm; give"),
+        ("a.foo", {}, "not as .foo; give one of them by format"),
         ("-", {}, "give the format to write to"),
         ("a.txt", {"format": "arff"}, "Got 'arff' instead"),
     ],

@@ -220,7 +220,7 @@ def test_predict_gives_as_many_labels_as_a_point_has_on_average():
 def test_a_label_without_points_is_kept_counted_and_never_predicted(center):
     X, Y = separable(60, 4)
     Y = sp.csr_array(sp.hstack([sp.csr_array((60, 1)), Y]))
-    with pytest.warns(LabelwoodWarning, match="1 of 5 labels have no sample"):
+    with pytest.warns(LabelwoodWarning, match="1 of 5 labels has no sample"):
         model = TailClassifier(center=center).fit(X, Y)
     assert set(model.predict_topk(X, 5).labels[:, :4].ravel()) == {1, 2, 3, 4}
     assert np.all(model.predict_topk(X, 5).labels[:, 4] == -1)

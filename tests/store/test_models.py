@@ -115,6 +115,16 @@ def test_a_stranger_class_is_not_saved(tmp_path):
         labelwood.save(Other().fit(X, Y), tmp_path / "m")
 
 
+def test_a_table_is_not_saved_and_the_remedy_is_no_method_of_its_own(tmp_path):
+    class Frame:
+        def to_json(self):
+            return "[]"
+
+    remedy = "no estimator and cannot be saved: save a fitted estimator, such as a Tagger"
+    with pytest.raises(ModelError, match=remedy):
+        labelwood.save(Frame(), tmp_path / "m")
+
+
 def test_a_model_is_replaced_and_nothing_else_is_left(saved):
     _, directory, X = saved
     other = PopularityClassifier().fit(X, separable(50, 4)[1])

@@ -31,13 +31,14 @@ def convert(
 
     XMC text, JSONL, CSV, TSV, Parquet and npz can be written.
     """
-    from labelwood.data.load import save_dataset
+    from labelwood.data.load import format_to_write, save_dataset
 
     source, target = _target(source, output)
     check_output(target, *source.files)
+    chosen = format_to_write(target, output_format, option="--to")
     with options.remarks(quiet):
         dataset = source.read()
-    save_dataset(dataset, target, format=output_format, overwrite=force)
+    save_dataset(dataset, target, format=chosen, overwrite=force)
     to_stdout = str(target) == "-"  # then nothing else may stand there
     if json and not to_stdout:
         summary = {"output": str(target), "samples": len(dataset), "labels": dataset.n_labels}

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labelwood.cli import options
-from labelwood.cli.source import Source, check_labels, check_order, check_output, with_source
+from labelwood.cli.source import (
+    Source,
+    check_labels,
+    check_order,
+    check_output,
+    warn_of_missing_columns,
+    with_source,
+)
 
 if TYPE_CHECKING:
     from labelwood.data.dataset import Dataset
@@ -55,6 +62,7 @@ def evaluate(
         if len(dataset) == 0:
             raise DataError(f"{dataset.description} has no samples to evaluate the model on")
         check_labels(dataset)
+        warn_of_missing_columns(tagger, source, dataset)
         _warn_of_training_data(tagger, dataset)
         evaluation = tagger.evaluate(dataset, ks=ranks, delta=delta, random_state=seed)
     if per_label is not None:
@@ -69,17 +77,21 @@ def evaluate(
 
 def _warn_of_training_data(tagger: "Tagger", dataset: "Dataset") -> None:
     from labelwood.tagger.inputs import content_hash
+    from labelwood.tagger.overlap import overlap_remark
 
     if content_hash(dataset) == tagger.data_hash_:
-        typer.echo(
-            f"labelwood: warning: the model was trained on {dataset.description}, so these figures "
-            "are too good; measure it on other samples",
-            err=True,
+        options.warn(
+            f"the model was trained on {dataset.description}, so these figures are too good; "
+            "measure it on other samples"
         )
+        return
+    remark = overlap_remark(tagger, dataset)
+    if remark is not None:
+        options.warn(f"{remark}; such figures say nothing about new data")
 
 
 def _ranks(text: str) -> tuple[int, ...]:
-    from labelwood.core.params import parse_int
+    from labelwood.core.params import MAX_INT, parse_int
     from labelwood.errors import ParameterError
 
     try:
@@ -88,4 +100,6 @@ def _ranks(text: str) -> tuple[int, ...]:
         ranks = ()
     if not ranks or ranks[0] < 1:
         raise ParameterError(f"-k takes whole numbers ≥ 1, as in 1,3,5. Got {text!r} instead.")
+    if ranks[-1] > MAX_INT:
+        raise ParameterError(f"-k takes whole numbers of at most {MAX_INT}. Got {text!r} instead.")
     return ranks

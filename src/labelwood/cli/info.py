@@ -1,5 +1,6 @@
 """`labelwood info`."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -7,6 +8,8 @@ import typer
 
 from labelwood.cli import options
 from labelwood.cli.source import Source, with_source
+from labelwood.core.names import count
+from labelwood.errors import ParameterError
 
 if TYPE_CHECKING:
     from labelwood.data.dataset import Dataset
@@ -21,6 +24,7 @@ def info(
 ) -> None:
     """Describe a model directory or a data file (DATA may be either)."""
     path = Path(source.data[0])
+    _refuse_several_models(source.data)
     is_model = len(source.data) == 1 and path.is_dir()
     content = _model_info(path) if is_model else _data_info(source.read())
     if json:
@@ -29,6 +33,12 @@ def info(
     width = max(len(key) for key in content)
     for key, value in content.items():
         typer.echo(f"{key:<{width}}  {value}")
+
+
+def _refuse_several_models(data: Sequence[str]) -> None:
+    models = [one for one in data if Path(one).is_dir()]
+    if models and len(data) > 1:
+        raise ParameterError(f"models are shown one at a time: labelwood info {models[0]}")
 
 
 def _model_info(path: Path) -> dict[str, Any]:
@@ -42,7 +52,7 @@ def _model_info(path: Path) -> dict[str, Any]:
     content: dict[str, Any] = {"class": type(estimator).__name__}
     if isinstance(model, Tagger):
         content["input"] = "texts" if model.vectorizer_ is not None else "features"
-        content["trained on"] = f"{model.n_samples_:,} samples"
+        content["trained on"] = count(model.n_samples_, "sample")
     content["features"] = getattr(estimator, "n_features_in_", None)
     content["labels"] = int(estimator.classes_.size)
     content["parameters"] = {

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from labelwood.core.names import count
 from labelwood.core.params import parse_parameter
 from labelwood.errors import LabelwoodWarning, ParameterError
 
@@ -129,9 +130,11 @@ def give_taxonomy(learner: Any, dataset: "Dataset") -> "Dataset":
     nodes = set(forest.names)
     alone = [name for name in names if name not in nodes]
     if alone:
+        one = len(alone) == 1
         _warn(
-            f"{len(alone)} of {len(names)} labels are not in the taxonomy "
-            f"({alone[0]!r}, …); they become roots."
+            f"{len(alone):,} of {count(len(names), 'label')} {'is' if one else 'are'} not in the "
+            f"taxonomy ({alone[0]!r}{'' if one else ', …'}); "
+            f"{'it becomes a root' if one else 'they become roots'}."
         )
     above = _above_labels(dataset)
     if learner.close_labels:  # here, so that a flat learner beside it learns the same

@@ -3,8 +3,10 @@
 import errno
 import io
 import os
+import re
 import sys
 import warnings
+from collections.abc import Mapping
 from typing import Any, NoReturn, TextIO
 
 import typer
@@ -115,11 +117,33 @@ def _report_usage(error: Any) -> NoReturn:
         error.show()
         sys.exit(error.exit_code)
     reasons = getattr(error.__cause__, "errors", None)
-    if callable(reasons):  # of a number that is none or out of range; the message lacks the value
-        message = f"{message}. Got {reasons()[0]['input']!r}"
+    if callable(reasons):  # of a number that is none or out of range
+        message = _wrong_number(message, reasons()[0])
+    # "Invalid value for '--jobs' / '-j': must be …" in the words of the library.
+    message = re.sub(r"^Invalid value for '([^']+)'[^:]*: must be", r"\1 must be", message)
     context = getattr(error, "ctx", None)
     command = "labelwood" if context is None else context.command_path
+    _refuse_missing_model(error, command)
     _fail(f"{message.rstrip('.')}; see {command} --help")
+
+
+def _wrong_number(message: str, reason: Mapping[str, Any]) -> str:
+    """The parser's message with the value that was given, which it lacks."""
+    words = {"int": "an int", "float": "a number"}
+    kind = words.get(str(reason["type"]).partition("_")[0])
+    option = message.partition(":")[0]
+    what = message if kind is None else f"{option}: must be {kind}"
+    return f"{what}. Got {reason['input']!r}"
+
+
+def _refuse_missing_model(error: Any, command: str) -> None:
+    """Where one argument is given, and that is no model, it is the model that is missing."""
+    missing = getattr(getattr(error, "param", None), "name", None)
+    context = getattr(error, "ctx", None)
+    given = None if context is None else context.params.get("model")
+    if missing != "data" or given is None or os.path.exists(os.path.join(given, "model.json")):
+        return
+    _fail(f"{given} is no model; {command} MODEL DATA takes the directory of one first")
 
 
 def _prepare_streams() -> None:

@@ -40,15 +40,29 @@ def share(text: str | float) -> float:
     return value
 
 
-def at_least(low: int) -> Callable[[int | None], int | None]:
-    """A callback of an option, which refuses smaller numbers and names what was given."""
+def whole(low: int | None = None, high: int = 2**63 - 1) -> Callable[[str | int], int]:
+    """The parser of an option that takes whole numbers in low…high.
 
-    def check(value: int | None) -> int | None:
-        if value is not None and value < low:
-            raise typer.BadParameter(f"{value} is below {low}")
-        return value
+    Examples
+    --------
+    >>> whole(1)("5")
+    5
+    """
 
-    return check
+    def parse(text: str | int) -> int:
+        from labelwood.core.params import Integer, parse_int
+
+        try:
+            value = parse_int(str(text))
+        except ValueError:
+            value = None
+        if value is not None and Integer(low, high).accepts(value):
+            return value
+        # The limit is worth a word where it is what was missed.
+        limit = "" if value is None or value <= high else f", of at most {high}"
+        raise typer.BadParameter(f"must be {Integer(low)}{limit}. Got {str(text)!r}")
+
+    return parse
 
 
 def _jobs(value: int) -> int:
@@ -58,7 +72,15 @@ def _jobs(value: int) -> int:
 
 
 Jobs = Annotated[
-    int, typer.Option("--jobs", "-j", help="Threads; -1 for all cores.", callback=_jobs)
+    int,
+    typer.Option(
+        "--jobs",
+        "-j",
+        parser=whole(),
+        metavar="INTEGER",
+        help="Threads; -1 for all cores.",
+        callback=_jobs,
+    ),
 ]
 Objective = Annotated[
     str, typer.Option(help="What auto maximizes: P@k, PSP@k, nDCG@k or micro-F1.")
@@ -72,7 +94,10 @@ MemoryLimit = Annotated[
     typer.Option(metavar="GB", help="Data included, for what auto may take."),
 ]
 Seed = Annotated[
-    int, typer.Option("--seed", callback=at_least(0), help="Seed of everything random.")
+    int,
+    typer.Option(
+        "--seed", parser=whole(0, 2**64 - 1), metavar="INTEGER", help="Seed of everything random."
+    ),
 ]
 
 
@@ -95,6 +120,11 @@ def read_tagger(path: Path, jobs: int) -> Any:
 def print_json(content: object) -> None:
     """One JSON document on standard output."""
     typer.echo(json.dumps(content, ensure_ascii=False, indent=2))
+
+
+def warn(message: str) -> None:
+    """A warning on standard error, which comes under --quiet too."""
+    typer.echo(f"labelwood: warning: {message}", err=True)
 
 
 @contextmanager

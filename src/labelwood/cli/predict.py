@@ -7,7 +7,13 @@ import typer
 
 from labelwood.cli import options
 from labelwood.cli.answers import Answers, answer_format
-from labelwood.cli.source import Source, check_order, check_output, with_source
+from labelwood.cli.source import (
+    Source,
+    check_order,
+    check_output,
+    warn_of_missing_columns,
+    with_source,
+)
 from labelwood.errors import ModelError, ParameterError
 
 if TYPE_CHECKING:
@@ -22,7 +28,8 @@ Best = Annotated[
     int | None,
     typer.Option(
         "-k",
-        callback=options.at_least(1),
+        parser=options.whole(1),
+        metavar="K",
         help="The best K labels of each sample; by default the likely.",
     ),
 ]
@@ -101,9 +108,10 @@ def predict(
     with options.remarks(quiet):
         tagger = options.read_tagger(model, jobs)
         if (proba or threshold is not None) and not tagger.has_probabilities:
-            raise ModelError(f"{model} gives no probabilities; train it without --threshold none")
+            raise ModelError(f"{model} gives no probabilities; {_remedy(tagger)}")
         columns = vars(tagger).get("text_columns_")  # models of format 1 have none
         dataset = source.read(ignore_labels=True, known_text_columns=columns)
+        warn_of_missing_columns(tagger, source, dataset)
         what = "probability" if tagger.has_probabilities and proba is not False else "score"
         answers = Answers((), None if dataset.texts is None else (), (), (), what)
         if len(dataset):  # an empty batch has an empty answer
@@ -112,6 +120,19 @@ def predict(
             effects = tagger.rule_effects(dataset, **asked) if len(tagger.rules) else None
             answers = Answers.from_topk(dataset, top, what, effects)
     answers.write(output, chosen, long=long, decimal_comma=decimal_comma)
+
+
+def _remedy(tagger: "Tagger") -> str:
+    """What to do for probabilities, where a model has none."""
+    from labelwood.core.calibration import MIN_SAMPLES
+    from labelwood.core.names import count
+
+    if tagger.n_samples_ >= MIN_SAMPLES:
+        return "train it without --threshold none"
+    return (
+        f"it was trained on {count(tagger.n_samples_, 'sample')}, and it takes {MIN_SAMPLES} to "
+        "hold some out; train it on more"
+    )
 
 
 class _Asked(TypedDict):

@@ -10,6 +10,7 @@ import typer
 
 from labelwood.cli import options
 from labelwood.cli.source import Source, check_output, with_source
+from labelwood.core.names import count
 from labelwood.errors import DataError, LabelwoodError, ParameterError
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def split(
         dataset = source.read()
         rows = _rows(dataset, test_size, at_random, seed)
         parts = [dataset.select(one) for one in rows]
+    _check_training(parts[0], dataset, test_size)
     remark = _write(source, targets, parts, rows)
     _warn_of_copies(parts)
     summary = [
@@ -69,8 +71,9 @@ def split(
     if json:
         options.print_json(dict(zip(_PARTS, summary, strict=True)))
     elif not quiet:
-        for one in summary:
-            typer.echo(f"{one['output']}: {one['samples']:,} samples, {one['labels']:,} labels")
+        for target, part in zip(targets, parts, strict=True):
+            sizes = f"{count(len(part), 'sample')}, {count(_n_used(part), 'label')}"
+            typer.echo(f"{target}: {sizes}")
         if remark is not None:
             typer.echo(f"labelwood: {remark}", err=True)
 
@@ -106,13 +109,23 @@ def _rows(
 
     if len(dataset) < 2:
         raise DataError(
-            f"{dataset.description} has {len(dataset)} samples, of which no two parts can be made"
+            f"{dataset.description} has {count(len(dataset), 'sample')}, of which no two parts can "
+            "be made"
         )
     if at_random:
         parts = random_split(len(dataset), test_size, seed)
     else:
         parts = stratified_split(dataset.Y, test_size, seed)
     return tuple(part.tolist() for part in parts)
+
+
+def _check_training(train: "Dataset", dataset: "Dataset", test_size: float) -> None:
+    """Refuse a training part from which nothing can be learned, where the data have labels."""
+    if dataset.Y.nnz and not train.Y.nnz:
+        raise ParameterError(
+            f"with --test-size {test_size:g} the training part would be "
+            f"{count(len(train), 'sample')} without any label; give a smaller share"
+        )
 
 
 def _write(
@@ -234,8 +247,8 @@ def _warn_of_copies(parts: Sequence["Dataset"]) -> None:
     n = sum(text in known for text in test)
     if n:
         warnings.warn(
-            f"{n:,} of {len(test):,} texts of the test part are in the training part too; figures "
-            "on them are too good, so remove double rows first",
+            f"{n:,} of {count(len(test), 'text')} of the test part {'is' if n == 1 else 'are'} in "
+            "the training part too; remove double rows first, as figures on them are too good",
             LabelwoodWarning,
             stacklevel=2,
         )

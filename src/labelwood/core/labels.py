@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from labelwood.core.caller import user_stacklevel
 from labelwood.core.frames import frame_matrix, frame_names, is_frame
-from labelwood.core.names import CONTROL_REFUSED, has_control, shown
+from labelwood.core.names import CONTROL_REFUSED, count, has_control, shown
 from labelwood.core.sparse import checked_csr, make_csr
 from labelwood.core.types import CSR, AnyArray, IndexArray
 from labelwood.errors import DataError, LabelwoodWarning
@@ -104,9 +104,11 @@ def labels_with_samples(Y: CSR) -> IndexArray:
     """The labels that have a sample; a warning says how many have none."""
     labels = np.unique(Y.indices).astype(np.uint32)
     if labels.size < Y.shape[1]:
+        n_empty = Y.shape[1] - labels.size
+        verb, they = ("has", "it is") if n_empty == 1 else ("have", "they are")
         warnings.warn(
-            f"{Y.shape[1] - labels.size} of {Y.shape[1]} labels have no sample; "
-            "they are never predicted.",
+            f"{n_empty:,} of {count(Y.shape[1], 'label')} {verb} no sample; {they} never "
+            "predicted.",
             LabelwoodWarning,
             stacklevel=user_stacklevel(),
         )

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwood.core.labels import indicator
+from labelwood.core.names import count
 from labelwood.core.params import Integer, check_parameter
 from labelwood.core.sparse import checked_csr, entry_rows, make_csr
 from labelwood.core.types import CSR, AnyArray, FloatArray
@@ -97,8 +98,8 @@ class TopK:
         known = n_labels if classes is None else len(classes)
         if len(self) != n or known > n_labels:
             raise DataError(
-                f"The ranking is of {len(self)} samples and {known} labels, "
-                f"Y_true of {n} samples and {n_labels} labels."
+                f"The ranking is of {count(len(self), 'sample')} and {count(known, 'label')}, "
+                f"Y_true of {count(n, 'sample')} and {count(n_labels, 'label')}."
             )
         if classes is not None and label_names is not None and classes.dtype.kind in "UO":
             wrong = np.flatnonzero(np.asarray(label_names[:known]) != classes.astype(np.str_))

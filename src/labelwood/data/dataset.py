@@ -14,7 +14,7 @@ from labelwood.core.labels import (
     lists_to_indicator,
     plain_lists,
 )
-from labelwood.core.names import EMPTY_REFUSED, check_names
+from labelwood.core.names import EMPTY_REFUSED, check_names, count
 from labelwood.core.sparse import as_csr
 from labelwood.core.types import CSR
 from labelwood.errors import DataError
@@ -168,11 +168,12 @@ class Dataset:
         if self.X is None:
             features = "texts, not vectorised"
         else:
-            features = f"{self.X.shape[1]:,} features, {self.X.nnz:,} non-zeros"
+            width = count(self.X.shape[1], "feature")
+            features = f"{width}, {count(self.X.nnz, 'non-zero')}"
         rare = np.count_nonzero(counts < 5) / max(n_labels, 1)
         head = f"Dataset({self.description!r}: " if self.description else "Dataset("
         return (
-            f"{head}{n:,} samples, {features}, {n_labels:,} labels, "
+            f"{head}{count(n, 'sample')}, {features}, {count(n_labels, 'label')}, "
             f"{self.Y.nnz / max(n, 1):.2f} labels a sample, "
             f"{rare:.0%} of the labels with < 5 examples)"
         )

@@ -13,7 +13,8 @@ from labelwood.core.frames import frame_column, frame_matrix, frame_names, is_fr
 from labelwood.core.labels import indicator, lists_to_indicator
 from labelwood.core.names import EMPTY_REFUSED, shown
 from labelwood.data.dataset import Dataset, check_texts
-from labelwood.data.readers.label_cells import remark_on_missing, split_cells
+from labelwood.data.readers.label_cells import split_cells
+from labelwood.data.readers.missing_words import remark_on_missing, remark_on_missing_texts
 from labelwood.data.readers.options import ReadOptions
 from labelwood.data.readers.usual_names import choose_columns
 from labelwood.errors import DataError, LabelwoodWarning
@@ -70,7 +71,9 @@ def frame_dataset(
         return Dataset(None, Y, ids=named, texts=texts, text_columns=columns)
     if isinstance(labels, str):
         where = f"column {shown(labels)}"
-        lists = label_lists(frame_column(frame, labels), where, label_separator)
+        values = frame_column(frame, labels)
+        lists = label_lists(values, where, label_separator)
+        _refuse_indicator(values)
         names = sorted({name for one in lists for name in one})
         Y = lists_to_indicator(lists, names)
     else:
@@ -111,14 +114,36 @@ def guess_columns(
     except DataError as error:
         message = str(error).replace("text_column", "text").replace("label_column", "labels")
         raise DataError(message) from None
-    for what, columns in (("text", found.text), ("labels", found.labels)):
+    listed = list(found.labels)
+    if found.text and not listed:
+        others = [name for name in names if name not in (*found.text, found.id)]
+        listed = _indicator_columns(frame, others)
+    for what, columns in (("text", found.text), ("labels", listed)):
         if not columns:
+            several = "; several columns of 0 and 1 are a list" if what == "labels" else ""
             raise DataError(
                 f"The table has the columns {', '.join(map(shown, names)) or 'none'}, and none of "
-                f"them has a usual name of the {what}; name it: Tagger.from_frame(df, {what}=…)."
+                f"them has a usual name of the {what}; name it: Tagger.from_frame(df, "
+                f"{what}=…){several}."
             )
-    listed = list(found.labels)
     return list(found.text), listed[0] if len(listed) == 1 else listed
+
+
+def _indicator_columns(frame: object, names: Sequence[str]) -> list[str]:
+    """The columns of 0 and 1 alone: at least two that stand side by side, else none."""
+    columns = {name: frame_column(frame, name) for name in names}
+    holds = [_is_zero_one(columns[name]) for name in names]
+    places = [i for i, one in enumerate(holds) if one]
+    side_by_side = len(places) > 1 and places[-1] - places[0] == len(places) - 1
+    found = [names[i] for i in places] if side_by_side else []
+    return found if any(1 in columns[name] for name in found) else []
+
+
+def _is_zero_one(values: Sequence[Any]) -> bool:
+    return len(values) > 0 and all(
+        isinstance(one, (int, float, np.integer, np.floating, np.bool_)) and one in (0, 1)
+        for one in values
+    )
 
 
 def frame_texts(frame: object, columns: Sequence[str]) -> list[str]:
@@ -140,7 +165,9 @@ def frame_texts(frame: object, columns: Sequence[str]) -> list[str]:
                 f"Row {row} has no text in {' or '.join(map(shown, columns))}; drop such rows, "
                 "or fill them with ''."
             )
-    return ["\n".join(cell for cell in cells if cell is not None) for cells in rows]
+    texts = ["\n".join(cell for cell in cells if cell is not None) for cells in rows]
+    _warn("", remark_on_missing_texts(texts))
+    return texts
 
 
 def lists_dataset(texts: object, labels: object, label_separator: str | None = None) -> Dataset:
@@ -219,10 +246,13 @@ def _split(cells: list[tuple[int, str]], where: str, separator: str | None) -> l
     plain = [(row, str(cell)) for row, cell in cells]
     source: Any = _Column(where)
     lists, _ = split_cells(source, plain, separator)
-    missing = remark_on_missing(lists)
-    if missing:
-        warnings.warn(f"In {where} {missing}.", LabelwoodWarning, stacklevel=user_stacklevel())
+    _warn(f"In {where} ", remark_on_missing(lists))
     return lists
+
+
+def _warn(place: str, remark: str) -> None:
+    if remark:
+        warnings.warn(f"{place}{remark}.", LabelwoodWarning, stacklevel=user_stacklevel())
 
 
 def _values(labels: object) -> list[Any]:
@@ -255,8 +285,10 @@ def _name(value: object, row: int, where: str) -> str:
 def _refuse_indicator(values: list[Any]) -> None:
     """Refuse nested lists of zeros and ones, which would be taken for the labels 0 and 1."""
     width = len(values[0]) if values and _is_list(values[0]) else 0
-    if width > 2 and all(
-        _is_list(one) and len(one) == width and {0, 1}.issuperset(one) for one in values
+    if (
+        width > 1
+        and len(values) > 1
+        and all(_is_list(one) and len(one) == width and {0, 1}.issuperset(one) for one in values)
     ):
         raise DataError(
             "The labels look like an indicator in nested lists, which are read as lists of "

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from labelwood.core.caller import user_stacklevel
 from labelwood.core.io import STANDARD_STREAM, Source, file_name, read_source, writing
+from labelwood.core.names import count, first_double, shown
 from labelwood.core.params import Boolean, Constraints, Integer, OneOf, check_parameter
 from labelwood.data.concatenation import concatenate
 from labelwood.data.dataset import Dataset
@@ -204,6 +205,12 @@ def load_dataset(
         given = getattr(options, name)
         if given is not None and len(given) == 0:
             raise ParameterError(f"The {name!r} parameter of load_dataset must not be empty.")
+    double = first_double(options.text_columns)
+    if double is not None:
+        raise ParameterError(
+            f"The 'text_column' parameter of load_dataset names "
+            f"{shown(options.text_columns[double])} twice; name each column once."
+        )
     parts = [_load(one, format, options) for one in _paths(path)]
     dataset = parts[0] if len(parts) == 1 else concatenate(parts)
     if dataset.Y.nnz and not ignore_labels:
@@ -221,8 +228,9 @@ def _warn_of_unlabeled(parts: Sequence[Dataset]) -> None:
     for part in parts:
         if len(part) and not part.Y.nnz:
             warnings.warn(
-                f"{part.description} has no labels: its {len(part):,} samples count as samples "
-                "that no label applies to; leave it out if they were not tagged.",
+                f"{part.description} has no labels: its {count(len(part), 'sample')} "
+                f"{'counts' if len(part) == 1 else 'count'} as having none that applies; leave the "
+                "file out if it was not tagged.",
                 LabelwoodWarning,
                 stacklevel=user_stacklevel(),
             )
@@ -387,14 +395,7 @@ def save_dataset(
     >>> again.label_names
     ('owl',)
     """
-    suffix = format_suffix(path)
-    by_suffix = SUFFIXES.get(suffix, suffix)
-    if suffix == ".txt":
-        by_suffix = "xmc"
-    chosen = format or by_suffix
-    if not chosen:
-        raise ParameterError(f"give the format to write to {path}: {', '.join(WRITABLE)}")
-    check_parameter("save_dataset", "format", chosen, OneOf(*WRITABLE))
+    chosen = format_to_write(path, format)
     module = _FORMATS[chosen].module()
     try:
         siblings: dict[Path, bytes] = {}
@@ -407,6 +408,25 @@ def save_dataset(
             write(dataset, files.enter_context(writing(path)))
     except UnicodeEncodeError as error:
         raise DataError(f"{path}: a text or name cannot be written as UTF-8 ({error})") from None
+
+
+def format_to_write(
+    path: str | Path,
+    format: str | None,  # noqa: A002 - as in load_dataset
+    option: str = "format",
+) -> str:
+    """The format that `save_dataset` writes: the one that is given by `option`, or the suffix's."""
+    suffix = format_suffix(path)
+    chosen = format or ("xmc" if suffix == ".txt" else SUFFIXES.get(suffix, suffix))
+    if not chosen:
+        raise ParameterError(f"give the format to write to {path}: {', '.join(WRITABLE)}")
+    if format is None and chosen not in WRITABLE:
+        raise ParameterError(
+            f"data are written as {', '.join(WRITABLE)}, not as {chosen}; give one of them by "
+            f"{option}, or another name of the file"
+        )
+    check_parameter("save_dataset", "format", chosen, OneOf(*WRITABLE))
+    return chosen
 
 
 def _to_write(siblings: dict[Path, bytes], *, overwrite: bool) -> dict[Path, bytes]:

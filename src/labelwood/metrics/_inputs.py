@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from labelwood.core.labels import indicator
+from labelwood.core.names import count
 from labelwood.core.params import Integer, check_parameter
 from labelwood.core.sparse import check_finite, checked_csr
 from labelwood.core.topk import TopK
@@ -72,8 +73,8 @@ def _rank(scores: object, shape: tuple[int, int], k: int) -> TopK:
     matrix = checked_csr(scores, "The ranking")
     if matrix.shape != shape:
         raise DataError(
-            f"The ranking is of {matrix.shape[0]} samples and {matrix.shape[1]} labels, "
-            f"Y_true of {shape[0]} samples and {shape[1]} labels."
+            f"The ranking is of {' and '.join(map(count, matrix.shape, ('sample', 'label')))}, "
+            f"Y_true of {' and '.join(map(count, shape, ('sample', 'label')))}."
         )
     if matrix.dtype.kind not in "fiub":
         raise DataError(f"The ranking must hold real numbers. Got dtype {matrix.dtype} instead.")

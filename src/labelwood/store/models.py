@@ -69,7 +69,9 @@ def save(model: BaseEstimator, path: str | Path, *, precision: str = "full") -> 
 def _refuse_others(model: object) -> None:
     """Refuse what is no estimator, or a pipeline, and name what can be saved in its place."""
     if not isinstance(model, BaseEstimator):
-        remedy = "keep its to_json()" if hasattr(model, "to_json") else "save a fitted estimator"
+        is_ours = type(model).__module__.partition(".")[0] == __name__.partition(".")[0]
+        keeps = is_ours and hasattr(model, "to_json")
+        remedy = "keep its to_json()" if keeps else "save a fitted estimator, such as a Tagger"
         raise ModelError(f"A {type(model).__name__} is no estimator and cannot be saved: {remedy}.")
     if isinstance(model, Pipeline):
         last = type(model[-1]).__name__

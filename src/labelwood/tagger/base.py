@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from labelwood.auto import OBJECTIVES, Choice, choose_learner
-from labelwood.core.calibration import check_calibration, check_threshold
+from labelwood.core.calibration import MIN_SAMPLES, check_calibration, check_threshold
 from labelwood.core.contract import (
     FittedAttributes,
     FittedEstimator,
@@ -50,6 +50,7 @@ from labelwood.tagger.choice import (
 from labelwood.tagger.comparison import compare, comparison_table
 from labelwood.tagger.inputs import content_hash, feature_data, is_matrix, labelled_data, texts_of
 from labelwood.tagger.names import features_by_name, label_names, warn_of_blanks
+from labelwood.tagger.overlap import check_sketch, sample_hashes, sketch
 from labelwood.trees.rules.label_rules import check_history
 
 # Messages of what is about to be trained; the command line shows them.
@@ -102,6 +103,7 @@ class BaseTagger(NamedParameters, FittedEstimator):
         start = time.perf_counter()
         dataset = memory.require_labels(labelled_data(X, y))
         warn_of_blanks(label_names(dataset))
+        memory.warn_of_constant(dataset)
         self.vectorizer_: Any = None
         if dataset.X is None:
             vectorizer = default_vectorizer() if self.vectorizer is None else self.vectorizer
@@ -130,6 +132,7 @@ class BaseTagger(NamedParameters, FittedEstimator):
         self.taxonomy_ = dataset.taxonomy
         self.closed_labels_ = _learns_closed_labels(self.estimator_, dataset)
         self.data_hash_ = content_hash(dataset)
+        self.sample_hashes_, self.repeated_share_ = sketch(sample_hashes(self, dataset))
         texts, labels = dataset.text_columns, dataset.label_columns
         self.text_columns_: list[str] | None = None if texts is None else list(texts)
         self.label_columns_: list[str] | None = None if labels is None else list(labels)
@@ -262,8 +265,8 @@ class BaseTagger(NamedParameters, FittedEstimator):
         check_parameter("Tagger", "k", k, (Integer(low=1), None))
         if given is not None and not self.has_probabilities:
             raise DataError(
-                "A threshold is a probability, and this Tagger gives none: fit it with "
-                "threshold='auto', or give k."
+                f"A threshold is a probability, and this Tagger gives none: {self._remedy()}, or "
+                "give k."
             )
         if given is not None or k is not None:
             return given
@@ -274,6 +277,12 @@ class BaseTagger(NamedParameters, FittedEstimator):
         """Whether the Tagger has learned how often its scores are right."""
         check_is_fitted(self, "estimator_")
         return any(all(name in vars(one) for name in _KNOTS) for one in (self, self.estimator_))
+
+    def _remedy(self) -> str:
+        """What to do for probabilities, where there are none."""
+        if self.n_samples_ < MIN_SAMPLES:
+            return f"fit it on {MIN_SAMPLES} samples or more, of which some are held out"
+        return "fit it with threshold='auto'"
 
     def _learner_topk(self, X: CSR, k: int, proba: bool) -> TopK:
         """The best labels of the estimator; by their frequencies where nothing is known."""
@@ -352,6 +361,8 @@ class BaseTagger(NamedParameters, FittedEstimator):
             listed = isinstance(columns, list) and all(isinstance(one, str) for one in columns)
             if columns is not None and not listed:
                 raise DataError(f"{name} must be a list of column names or None")
+        if "sample_hashes_" in vars(self):
+            check_sketch(self.sample_hashes_, vars(self).get("repeated_share_"))
         self.choice_  # noqa: B018 - it refuses a record that is none
         check_history(getattr(self, "rules_history_", []))
         names = self.feature_names_

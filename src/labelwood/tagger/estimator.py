@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from labelwood.core.caller import user_stacklevel
 from labelwood.core.keywords import check_keywords
+from labelwood.core.names import count
 from labelwood.core.topk import TopK
 from labelwood.core.types import CSR
 from labelwood.data.dataset import Dataset
@@ -22,6 +23,7 @@ from labelwood.metrics.propensity import propensity
 from labelwood.tagger import decisions, memory
 from labelwood.tagger.inputs import labelled_data
 from labelwood.tagger.names import matched_labels
+from labelwood.tagger.overlap import Hashes, merged, sample_hashes
 from labelwood.tagger.ruled import RuledTagger
 from labelwood.tagger.tables import long_table, tag_table
 
@@ -79,6 +81,11 @@ class Tagger(RuledTagger):
         `evaluate` then closes the truth in the same way.
     data_hash_ : str
         SHA-256 of the training features (or texts) and labels.
+    sample_hashes_ : array of uint64
+        The smallest hashes of the training samples, at most 4,096, by which `labelwood eval` finds
+        samples that the model was trained on. Models that were saved before have none.
+    repeated_share_ : float
+        The share of the samples of `fit` of which there is a copy among them.
     rules_history_ : list of str
         Every version of a person's rules (`set_rules`), the latest last.
     comparison_ : list of dict
@@ -159,7 +166,7 @@ class Tagger(RuledTagger):
                 f"{type(self.estimator_).__name__} cannot learn labels later; OneVsRestSVM and "
                 "LabelTreeClassifier can, or use update."
             )
-        features, Y, names = self._more_samples(X, y)
+        features, Y, names, hashes = self._more_samples(X, y)
         others = None if negatives is None else self.features(negatives)
         new = memory.new_labels(features, Y, others, self._memory())
         # Labels of the estimator are the columns of the label matrix, and new ones join at the end.
@@ -171,6 +178,7 @@ class Tagger(RuledTagger):
         self.n_samples_ += int(features.shape[0])
         if self._memory() is not None:
             self.remembered_X_, self.remembered_Y_ = memory.joined(self._memory(), features, Y)
+        self._know(hashes)
         return self
 
     def update(self, X: object, y: object) -> Self:
@@ -194,24 +202,30 @@ class Tagger(RuledTagger):
                 f"update learns from old and new samples together, and this Tagger has {kept} "
                 "old ones: fit it with remember=True, or fit it on all samples."
             )
-        features, Y, names = self._more_samples(X, y)
+        features, Y, names, hashes = self._more_samples(X, y)
         estimator = clone(self.estimator_)
         if "C_" in vars(self.estimator_):
             estimator.set_params(C=self.estimator_.C_)
         self._fit_estimator(estimator, *memory.joined(remembered, features, Y), None)
         self.label_names_ = np.asarray(names, dtype=np.str_)
+        self._know(hashes)
         return self
+
+    def _know(self, hashes: Hashes) -> None:
+        """Keep hashes of new samples, unless those of the old ones are missing."""
+        if "sample_hashes_" in vars(self):
+            self.sample_hashes_ = merged(self.sample_hashes_, hashes)
 
     def _memory(self) -> Any:
         """Features and labels of the samples that were kept, or None."""
         kept = vars(self).get("remembered_X_")
         return None if kept is None else (kept, self.remembered_Y_)
 
-    def _more_samples(self, X: object, y: object) -> tuple[CSR, CSR, list[str]]:
-        """Features, labels over all labels with the new ones last, and the names of all."""
+    def _more_samples(self, X: object, y: object) -> tuple[CSR, CSR, list[str], Hashes]:
+        """Features, labels over all labels with the new ones last, names of all, and hashes."""
         dataset = memory.require_labels(labelled_data(X, y))
         Y, names, _ = matched_labels(self.label_names_, dataset, may_be_new=True)
-        return self.features(dataset), Y, names
+        return self.features(dataset), Y, names, sample_hashes(self, dataset)
 
     def predict_topk(self, data: Any, k: int = 5, proba: bool = False) -> TopK:
         """The `k` best labels of each sample; `names()` of the answer gives their names.
@@ -256,7 +270,7 @@ class Tagger(RuledTagger):
 
     def _require_probabilities(self) -> None:
         if not self.has_probabilities:
-            raise DataError("This Tagger gives no probabilities: fit it with threshold='auto'.")
+            raise DataError(f"This Tagger gives no probabilities: {self._remedy()}.")
 
     def predict_frame(
         self,
@@ -357,8 +371,9 @@ def _closed_truth(truth: CSR, forest: Taxonomy) -> CSR:
     grown = int(np.count_nonzero(np.diff(closed.indptr) > np.diff(truth.indptr)))
     if grown:
         warnings.warn(
-            f"{grown} of {truth.shape[0]} samples lack ancestors of their labels; these are added "
-            "to the truth, as the model was trained on label sets that hold them.",
+            f"{grown:,} of {count(truth.shape[0], 'sample')} {'lacks' if grown == 1 else 'lack'} "
+            "ancestors of their labels; these are added to the truth, as the model was trained on "
+            "label sets that hold them.",
             LabelwoodWarning,
             stacklevel=user_stacklevel(),
         )

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelwood.core.frames import frame_column, frame_matrix, frame_names, is_frame
+from labelwood.core.names import shown, some
 from labelwood.core.sparse import as_csr
 from labelwood.data.dataset import Dataset, check_texts
 from labelwood.data.frames import frame_texts, label_matrix, lists_dataset
@@ -55,9 +56,21 @@ def feature_data(X: Any) -> Dataset:
 
 def texts_of(data: object, columns: Sequence[str] | None) -> list[str]:
     """Texts of a list or Series, or of the `columns` of a table from which the model learned."""
-    if is_frame(data) and columns is not None:
-        return frame_texts(data, columns)
-    return check_texts(data)
+    if not is_frame(data):
+        return check_texts(data)
+    names = frame_names(data)
+    example = f"predict(data[{next(iter(names), 'text')!r}])"
+    if columns is None:
+        kind = type(data).__name__
+        raise DataError(f"A list of texts is expected. Got a {kind}; pass one column: {example}.")
+    missing = [name for name in columns if name not in names]
+    if missing:
+        raise DataError(
+            f"The model learned from {' and '.join(map(shown, columns))}, and the table has no "
+            f"{shown(missing[0])} among {some(map(shown, names))}; rename a column, or pass texts: "
+            f"{example}."
+        )
+    return frame_texts(data, columns)
 
 
 def _is_text(frame: Any, name: str) -> bool:

@@ -1,16 +1,19 @@
 """Training samples that a Tagger keeps, so that it can learn more later."""
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from labelwood.core.caller import user_stacklevel
 from labelwood.core.labels import check_label_space
+from labelwood.core.names import shown
 from labelwood.core.random import seed_sequence
 from labelwood.core.types import CSR, IndexArray
 from labelwood.data.dataset import Dataset
-from labelwood.errors import DataError
+from labelwood.errors import DataError, LabelwoodWarning
 
 
 class NewLabels(NamedTuple):
@@ -86,3 +89,18 @@ def require_labels(dataset: Dataset) -> Dataset:
         )
     check_label_space(dataset.Y)
     return dataset
+
+
+def warn_of_constant(dataset: Dataset) -> None:
+    """Warn of one label that every sample has, where there is nothing to tell apart."""
+    label = int(dataset.Y.indices[0])
+    if dataset.Y.nnz != len(dataset) or (dataset.Y.indices != label).any():
+        return
+    name = str(label) if dataset.label_names is None else dataset.label_names[label]
+    have = "All samples have" if len(dataset) > 1 else "The only sample has"
+    warnings.warn(
+        f"{have} the label {shown(name)} and no other, so the model predicts it for everything; "
+        "give samples without it, or with other labels.",
+        LabelwoodWarning,
+        stacklevel=user_stacklevel(),
+    )

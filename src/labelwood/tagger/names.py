@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelwood.core.caller import user_stacklevel
+from labelwood.core.names import count
 from labelwood.core.sparse import make_csr
 from labelwood.core.types import CSR, AnyArray
 from labelwood.data.dataset import Dataset
@@ -30,10 +31,12 @@ def warn_of_blanks(names: Sequence[str]) -> None:
     known = set(names)
     padded = [name for name in names if name != name.strip() and name.strip() in known]
     if padded:
+        one = len(padded) == 1
+        verb, their = ("differs", "its") if one else ("differ", "their")
         warnings.warn(
-            f"{len(padded):,} of {len(names):,} labels differ from others only in blanks at their "
-            f"ends ({padded[0]!r} from {padded[0].strip()!r}, …) and are learned apart; strip the "
-            "names.",
+            f"{len(padded):,} of {len(names):,} labels {verb} from others only in blanks at "
+            f"{their} ends ({padded[0]!r} from {padded[0].strip()!r}{'' if one else ', …'}) and "
+            f"{'is' if one else 'are'} learned apart; strip the names.",
             LabelwoodWarning,
             stacklevel=user_stacklevel(),
         )
@@ -71,9 +74,10 @@ def _warn_of_unseen(unseen: list[str], n_used: int) -> None:
             f"The model knows none of the labels of the data ({unseen[0]!r}, …); "
             "were they read from their column, as by label_column?"
         )
+    verb, they = ("was", "it") if len(unseen) == 1 else ("were", "they")
     warnings.warn(
-        f"{len(unseen)} of {n_used} labels were never seen in training ({unseen[0]!r}, …); "
-        "they can only be missed.",
+        f"{len(unseen):,} of {count(n_used, 'label')} {verb} never seen in training "
+        f"({unseen[0]!r}{'' if len(unseen) == 1 else ', …'}); {they} can only be missed.",
         LabelwoodWarning,
         stacklevel=user_stacklevel(),
     )
@@ -95,10 +99,12 @@ def features_by_name(X: CSR, names: Sequence[str], wanted: np.ndarray) -> CSR:
         )
     if n_missing > _MISSING_SHARE * wanted.size or n_known < len(names):
         missing = np.setdiff1d(wanted, np.asarray(names))[:1].tolist()
+        verb, counts, more = ("is", "counts", "") if n_missing == 1 else ("are", "count", ", …")
         warnings.warn(
-            f"{n_missing} of {wanted.size} features of the model are not in the data"
-            f"{f' ({missing[0]!r}, …)' if missing else ''} and count as 0; "
-            f"{len(names) - n_known} of {len(names)} in the data are unknown to the model.",
+            f"{n_missing:,} of {count(wanted.size, 'feature')} of the model {verb} not in the data"
+            f"{f' ({missing[0]!r}{more})' if missing else ''} and {counts} as 0; "
+            f"{len(strangers):,} of {len(names):,} in the data "
+            f"{'is' if len(strangers) == 1 else 'are'} unknown to the model.",
             LabelwoodWarning,
             stacklevel=user_stacklevel(),
         )

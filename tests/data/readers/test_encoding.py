@@ -3,6 +3,7 @@
 import pytest
 
 from labelwood.core.io import Source
+from labelwood.data.load import load_dataset
 from labelwood.data.readers.encoding import in_utf8
 from labelwood.errors import DataError, ParameterError
 
@@ -69,3 +70,10 @@ def test_given_encodings_are_checked():
     for wrong in ("excel", "hex", "a\0b"):
         with pytest.raises(ParameterError, match="must be the name of an encoding"):
             in_utf8(Source("a.csv", bytearray(b"a")), wrong)
+
+
+def test_json_is_never_taken_for_cp1252_and_not_said_to_be_no_such(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes('{"text": "café", "labels": []}\n'.encode("cp1252"))
+    with pytest.raises(DataError, match=r"byte 0xe9 at position 14 is not UTF-8 in .*; save the"):
+        load_dataset(path)

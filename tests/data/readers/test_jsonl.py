@@ -238,6 +238,14 @@ def test_an_array_of_objects_is_read_and_its_items_are_counted(write):
         load_dataset(write("a.json", items[:-2]))
 
 
+def test_lists_of_zeros_and_ones_for_each_label_are_refused(write):
+    points = [{"text": "a", "labels": [1, 0, 1]}, {"text": "b", "labels": [0, 0, 1]}]
+    with pytest.raises(DataError, match="line 1: found 3 zeros and ones, here and in all other"):
+        load_dataset(write("a.jsonl", as_lines(*points)))
+    points.append({"text": "c", "labels": [2]})
+    assert load_dataset(write("b.jsonl", as_lines(*points))).label_names == ["0", "1", "2"]
+
+
 KNOWN = {"known_label_columns": ["codes"]}
 
 

@@ -190,6 +190,55 @@ def test_lists_that_are_none_are_refused(write, cells, message):
         load_dataset(write("a.csv", "text,labels\n" + rows))
 
 
+def table(*cells):
+    return "".join(["text,labels\n", *(f't{i},"{cell}"\n' for i, cell in enumerate(cells))])
+
+
+MIXED = ["a, b", "b, c", "a, c", "a", "b", "c"] * 10
+
+
+@pytest.mark.parametrize("n_semicolons", [1, 2, 6, 30])
+def test_two_marks_that_both_separate_labels_are_refused(write, n_semicolons):
+    cells = [*MIXED, *["a; b", "b; c"] * n_semicolons][: len(MIXED) + n_semicolons]
+    file = write("a.csv", table(*cells))
+    with pytest.raises(DataError, match="if both do label_separator=',;', else label_separator="):
+        load_dataset(file)
+    data = load_dataset(file, label_separator=",;")
+    assert data.label_names == ["a", "b", "c"]
+    assert data.Y.shape[0] == len(cells)
+
+
+def test_a_given_separator_beside_another_one_is_remarked(write):
+    file = write("a.csv", table(*MIXED, "a; b"))
+    remark = "1 cell of labels holds ';' between labels; if both marks separate give label_sep"
+    assert remark in load_dataset(file, label_separator="comma").description
+    named = write("b.csv", table("Rome, IT; Oslo", "Oslo; Rome, IT", "Oslo", "Bonn, DE"))
+    assert "between labels" not in load_dataset(named, label_separator="semicolon").description
+
+
+def test_a_slash_in_a_name_is_kept_where_others_stand_between_blanks(write):
+    cells = ["a / b/c", "b/c / a", "a", "b/c", "a / d", "d"]
+    assert load_dataset(write("a.csv", table(*cells))).label_names == ["a", "b/c", "d"]
+
+
+def test_cells_of_zeros_and_ones_for_each_label_are_refused(write):
+    file = write("a.csv", table("[1, 0, 1]", "[0, 0, 1]"))
+    with pytest.raises(DataError, match="line 2: found 3 zeros and ones, here and in all other"):
+        load_dataset(file)
+    assert load_dataset(write("b.csv", table("[1]", "[0]"))).label_names == ["0", "1"]
+
+
+def test_a_word_for_a_missing_value_beside_lists_is_none_of_the_labels(write):
+    data = load_dataset(write("a.csv", table("['a', 'b']", "nan", "", "['a']")))
+    assert data.label_lists() == [["a", "b"], [], [], ["a"]]
+
+
+def test_texts_that_are_a_word_for_a_missing_value_are_remarked(write):
+    data = load_dataset(write("a.csv", "title,body,labels\nNaN,NaN,a\nx,None,b\n,nan,b\n"))
+    assert "'NaN', 'nan' are all of the text of 2 samples; leave" in data.description
+    assert data.texts == ["NaN\nNaN", "x\nNone", "\nnan"]
+
+
 def test_columns_of_zeros_and_ones_that_were_guessed_are_named(write):
     data = load_dataset(write("a.csv", "text,toxic,insult\na,1,0\nb,0,1\n"))
     assert data.label_columns == ["toxic", "insult"]

@@ -58,6 +58,14 @@ def test_mean_vectors_are_the_largest_terms_of_the_sums_at_unit_length():
         np.testing.assert_allclose(vector, expected / (length or 1), atol=1e-5)
 
 
+def test_the_largest_terms_are_kept_behind_any_number_of_equal_smaller_ones():
+    X = sp.csr_array(np.array([[1.0, 1, 1, -5, 1, 3]], dtype=np.float32))
+    members = csr_arrays(sp.csr_array(np.ones((1, 1), dtype=np.float32)))
+    _, terms, values = mean_vectors(csr_arrays(X), members, np.zeros(1, dtype=np.uint32), 6, 3)
+    assert terms.tolist() == [0, 3, 5]
+    np.testing.assert_allclose(values, np.array([1, -5, 3]) / np.sqrt(35), rtol=1e-6)
+
+
 def test_terms_that_cancel_and_stored_zeros_are_harmless():
     signs = np.where(np.arange(1000) % 2, 1, -1).astype(np.float32)
     X = sp.csr_array((np.append(signs, 0), np.zeros(1001, dtype=int), [*range(1000), 1001]))

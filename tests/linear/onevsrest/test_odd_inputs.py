@@ -204,7 +204,9 @@ def test_all_of_it_at_once_is_legal(make, data, k):
         warnings.simplefilter("always")
         model = make().fit(X, Y)
     missing = n_labels - with_points.size
-    wanted = f"{missing} of {n_labels} labels have no sample; they are never predicted."
+    what = "label" if n_labels == 1 else "labels"
+    rest = "has no sample; it is" if missing == 1 else "have no sample; they are"
+    wanted = f"{missing} of {n_labels} {what} {rest} never predicted."
     assert [str(one.message) for one in said] == ([wanted] if missing else [])
     top = model.predict_topk(X, k)
     assert top.labels.shape == (X.shape[0], min(k, n_labels))

@@ -231,7 +231,7 @@ def test_a_model_of_one_class_a_point_takes_no_new_labels():
 def test_a_label_trained_again_without_points_is_never_predicted():
     X, Y = separable(100, 3)
     model = OneVsRestSVM(random_state=0).fit(X, Y)
-    with pytest.warns(LabelwoodWarning, match="1 of 1 labels have no sample"):
+    with pytest.warns(LabelwoodWarning, match="1 of 1 label has no sample"):
         model.add_labels(X, np.zeros((100, 1)), [1])
     assert np.isnan(model.intercept_[1])
     assert model.objective_[1] == 0

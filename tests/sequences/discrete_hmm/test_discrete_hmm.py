@@ -157,7 +157,7 @@ def test_parameters_are_counted():
         (PoissonHMM(), [[1, 2], [0, 1.5]], r"counts must be whole .* row 1, column 1"),
         (PoissonHMM(), [[1, 0], [2, 0]], "all counts of column 1 are 0"),
         (PoissonHMM(5), [[1], [2]], "X has 2 samples, fewer than n_states=5"),
-        (CategoricalHMM(2), [[1], [np.nan]], "X has 1 samples, fewer than n_states=2"),
+        (CategoricalHMM(2), [[1], [np.nan]], "X has 1 sample, fewer than n_states=2"),
     ],
 )
 def test_what_is_no_symbol_or_count_is_refused(model, X, message):

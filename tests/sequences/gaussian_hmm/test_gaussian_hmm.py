@@ -389,7 +389,7 @@ def test_a_saved_model_is_the_same(kind, tmp_path):
 @pytest.mark.parametrize(
     ("X", "lengths", "message"),
     [
-        (np.ones((1, 2)), None, "X has 1 samples, fewer than n_states=2"),
+        (np.ones((1, 2)), None, "X has 1 sample, fewer than n_states=2"),
         (
             np.column_stack([np.arange(9.0), np.full(9, 7.0)]),
             None,
@@ -414,7 +414,7 @@ def test_a_saved_model_is_the_same(kind, tmp_path):
         (np.array([[1.0], [np.inf], [2.0]]), None, "infinity"),
         (1e200 * np.arange(9.0)[:, None], None, "column 0 of X spans 8e.200.* rescale"),
         (1e-200 * np.arange(9.0)[:, None], None, "column 0 of X spans 8e-200.* rescale"),
-        (np.array([[1.0], [np.nan], [np.nan]]), None, "X has 1 samples, fewer than n_states=2"),
+        (np.array([[1.0], [np.nan], [np.nan]]), None, "X has 1 sample, fewer than n_states=2"),
         (np.empty((0, 2)), None, "minimum of 1 is required"),
         (np.arange(9.0), None, r"^X has one dimension, .*\(-1, 1\)"),
         ([1.0, 2.0], None, "^X has one dimension"),

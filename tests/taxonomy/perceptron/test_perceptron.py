@@ -126,7 +126,7 @@ def test_least_squares_beat_it_on_newswire(shared_data):
     tree = tree.align([str(label) for label in range(train.n_labels)])
     losses = {}
     for kind in (HierarchicalRLSClassifier, HierarchicalPerceptron):
-        with pytest.warns(LabelwoodWarning, match="1 of 103 labels have no sample"):
+        with pytest.warns(LabelwoodWarning, match="1 of 103 labels has no sample"):
             model = kind(tree, n_jobs=2).fit(train.X, train.Y)
         losses[kind] = labelwood.metrics.any_wrong_loss(test.Y, model.predict(test.X), tree)
     assert losses[HierarchicalRLSClassifier] < losses[HierarchicalPerceptron] - 0.08

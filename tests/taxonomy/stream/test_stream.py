@@ -59,6 +59,21 @@ def test_decay_solves_least_squares_with_older_examples_weighted_less() -> None:
     np.testing.assert_allclose(stream._arrays.weights[0], expected, atol=1e-4)
 
 
+@pytest.mark.parametrize("decay", [1.0, 0.9])
+def test_with_one_feature_the_diagonal_is_the_whole_matrix(decay: float) -> None:
+    rng = np.random.default_rng(4)
+    X = rng.choice([-1.0, 1.0], size=(30, 1))  # rows of unit length, as the stream makes them
+    labels = [["a"] if one else [] for one in rng.random(30) < 0.5]
+    stream = TaxonomyStream(1, decay=decay, inverse="diagonal")
+    stream.add_label("a")
+    stream.predict_then_learn(X, labels)
+    A, weight = 1.0, 0.0
+    for x, names in zip(X[:, 0].tolist(), labels, strict=True):
+        A = max(decay * A, 1.0) + x * x  # the share of I never decays here
+        weight += ((1 if names else -1) - weight * x) * x / A
+    assert stream._arrays.weights[0, 0] == pytest.approx(weight, rel=1e-6)
+
+
 def test_a_stream_that_forgets_recovers_from_drift() -> None:
     rng = np.random.default_rng(3)
     X = rng.normal(size=(3000, 4))

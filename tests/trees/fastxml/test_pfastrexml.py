@@ -442,7 +442,7 @@ def test_propensity_of_points_must_fit_the_points_of_added_trees():
 def test_trees_cannot_bring_labels_that_have_no_centre():
     X, Y = noisy()
     some = np.flatnonzero(Y[:, [11]].toarray().ravel() == 0)
-    with pytest.warns(LabelwoodWarning, match="1 of 12 labels have no sample"):
+    with pytest.warns(LabelwoodWarning, match="1 of 12 labels has no sample"):
         model = fitted(PfastreXMLClassifier, X[some], Y[some])
     with pytest.raises(DataError, match="Label 11 had no sample in fit: fit again"):
         model.add_trees(X, Y, 1)
@@ -562,7 +562,7 @@ def test_rows_are_scored_in_blocks_as_they_are_all_at_once(monkeypatch):
     assert np.array_equal(model.decision_function(X).toarray(), scores.toarray())
 
 
-@pytest.mark.filterwarnings("ignore:1 of 13 labels have no sample")
+@pytest.mark.filterwarnings("ignore:1 of 13 labels has no sample")
 def test_estimated_propensity_too_small_to_divide_by_are_refused_at_once():
     X, Y = noisy()
     Y = sp.csr_array(sp.hstack([Y, sp.csr_array((200, 1))]))

@@ -179,7 +179,7 @@ def test_a_new_label_without_points_is_counted_and_never_predicted():
     X, Y = separable(60, 4)
     model = LabelTreeClassifier(random_state=0).fit(X, Y[:, :3])
     both = sp.csr_array(sp.hstack([Y[:, [3]], sp.csr_array((60, 1))]))
-    with pytest.warns(LabelwoodWarning, match="1 of 2 labels have no sample"):
+    with pytest.warns(LabelwoodWarning, match="1 of 2 labels has no sample"):
         model.add_labels(X, both, [3, 4])
     assert model.classes_.tolist() == [0, 1, 2, 3, 4]
     assert set(model.predict_topk(X, 5).labels.ravel()) == {-1, 0, 1, 2, 3}

@@ -372,7 +372,7 @@ def test_its_kernels_compile_without_a_warning(tmp_path):
 def test_one_tree_tags_european_law_better_than_the_peers(shared_data):
     folder = shared_data / "eurlex57k"
     train, test = (load_dataset(folder / f"{part}.txt.xz") for part in ("train", "test"))
-    with pytest.warns(LabelwoodWarning, match="163 of 4271 labels have no sample"):
+    with pytest.warns(LabelwoodWarning, match="163 of 4,271 labels have no sample"):
         model = LabelTreeClassifier(random_state=0, n_jobs=2).fit(train.X, train.Y)
     top = model.predict_topk(test.X, 5)
     at_1, at_3, at_5 = (metrics.precision_at_k(test.Y, top, k) for k in (1, 3, 5))

@@ -62,7 +62,10 @@ Policy = Annotated[
     ),
 ]
 Runs = Annotated[
-    int, typer.Option(callback=options.at_least(1), help="Number of simulated experiments.")
+    int,
+    typer.Option(
+        parser=options.whole(1), metavar="INTEGER", help="Number of simulated experiments."
+    ),
 ]
 
 

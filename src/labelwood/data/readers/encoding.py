@@ -60,7 +60,7 @@ def in_utf8(
     if bad is None:
         return source, ""
     if not (western and _is_western(source.data)):
-        raise _refusal(source, bad)
+        raise _refusal(source, bad, western)
     return _recoded(source, "cp1252"), "encoding cp1252"
 
 
@@ -128,11 +128,11 @@ def _is_western(data: bytearray) -> bool:
     return n_accents <= _MOST_ACCENTS * len(data)
 
 
-def _refusal(source: Source, at: int) -> Exception:
+def _refusal(source: Source, at: int, western: bool) -> Exception:
     start = source.data.rfind(b"\n", 0, at) + 1
     line = shown(bytes(source.data[start : start + 40]).split(b"\n")[0].decode(errors="replace"))
+    tried = f", nor does {line} read as cp1252" if western else f" in {line}"
     return source.error(
         source.line_at(at),
-        f"byte 0x{source.data[at]:02x} at position {at - start + 1} is not UTF-8, nor does "
-        f"{line} read as cp1252; {_REMEDY}",
+        f"byte 0x{source.data[at]:02x} at position {at - start + 1} is not UTF-8{tried}; {_REMEDY}",
     )

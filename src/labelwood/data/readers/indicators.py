@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from labelwood.core.io import Source
 from labelwood.core.names import shown
 
 _ONES = frozenset({"1", "1.0", "true", "yes", "x"})
@@ -52,6 +53,35 @@ class IndicatorColumns:
         """The names of the columns that hold a 1, for each row."""
         taken = set(columns)
         return [[self._names[one] for one in ones if one in taken] for ones in self._ones]
+
+
+class NestedIndicator:
+    """Notices lists of zeros and ones with a place for each label, which hold no names."""
+
+    def __init__(self) -> None:
+        self._line = 0
+        self._width = 0
+        self._n_lists = 0
+        self._is_one = True
+
+    def add(self, line: int, names: Sequence[object]) -> None:
+        """Look at the list of `line`."""
+        if not self._is_one:
+            return
+        if not self._n_lists:
+            self._line, self._width = line, len(names)
+        self._n_lists += 1
+        alike = len(names) == self._width > 1
+        self._is_one = alike and {"0", "1"}.issuperset(map(str, names))
+
+    def refuse(self, source: Source) -> None:
+        """Refuse lists that would be taken for the labels 0 and 1."""
+        if self._is_one and self._n_lists > 1:
+            raise source.error(
+                self._line,
+                f"found {self._width} zeros and ones, here and in all other lists of labels; write "
+                "the names of the labels, or make a column of each of them",
+            )
 
 
 def remark_on(names: Sequence[str], columns: Sequence[int]) -> str:

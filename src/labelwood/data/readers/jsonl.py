@@ -15,7 +15,9 @@ from labelwood.core.sparse import row_blocks
 from labelwood.core.types import CSR, AnyArray
 from labelwood.data.dataset import Dataset
 from labelwood.data.readers.columns import ROWS_AT_ONCE, ColumnBuilder, decimals
+from labelwood.data.readers.indicators import NestedIndicator
 from labelwood.data.readers.label_cells import split_cells
+from labelwood.data.readers.missing_words import remark_on_missing_texts
 from labelwood.data.readers.options import ReadOptions
 from labelwood.data.readers.usual_names import Columns, choose_columns, without_labels
 
@@ -102,6 +104,7 @@ class _Reader:
         self.in_strings: bool | None = None
         self.pending: list[int] = []
         self.cells: list[tuple[int, str]] = []
+        self.nested = NestedIndicator()
 
     def _chosen(self, first: dict[str, Any], options: ReadOptions) -> Columns:
         """The keys to read; those that options name may be missing in the first object."""
@@ -147,6 +150,7 @@ class _Reader:
     def dataset(self) -> Dataset:
         """All points."""
         X, feature_names = self.features.features() if self.has_features else (None, None)
+        self.nested.refuse(self.source)
         remark = self._split_cells()
         Y, label_names = self.labels.labels()
         if self.ignore_labels or self.has_labels:
@@ -160,7 +164,9 @@ class _Reader:
             feature_names=feature_names,
             ids=None if self.id_key is None else self.ids,
             texts=self.texts if self.has_text else None,
-            description=", ".join(filter(None, (description, remark))),
+            description=", ".join(
+                filter(None, (description, remark, remark_on_missing_texts(self.texts)))
+            ),
             text_columns=self.columns.text if self.has_text else None,
             label_columns=self.label_columns or None,
         )
@@ -193,7 +199,9 @@ class _Reader:
         if self.in_strings is None:
             self.pending.append(number)
         elif not self.in_strings:
-            self.labels.add(number, self._label_list(number, value))
+            names = self._label_list(number, value)
+            self.nested.add(number, names)
+            self.labels.add(number, names)
         elif isinstance(value, str | None):
             self.cells.append((number, value or ""))
         else:

@@ -9,17 +9,20 @@ from collections.abc import Callable, Sequence
 
 from labelwood.core.io import Source
 from labelwood.core.names import shown
+from labelwood.data.readers.indicators import NestedIndicator
+from labelwood.data.readers.missing_words import MISSING, remark_on_missing
 from labelwood.errors import DataError
 
 SEPARATOR = ";"
 _WORDS = {"tab": "\t", "\\t": "\t", "\\n": "\n", "newline": "\n", "space": " ", "blank": " "}
+_WORDS |= {"comma": ",", "semicolon": ";", "bar": "|", "pipe": "|", "slash": "/"}
 _SHOWN = {"\n": "line ends", " ": "blanks"}
 # These are seldom part of a name: one cell that holds them is enough.
 _SURE = (SEPARATOR, "|", "\n")
+_SEVERAL = frozenset(",;|/")
 # These often are: their parts must be known from other cells.
 _UNSURE = (",", "/", " ")
-# Programs write these for a missing value; each may be a label, too, so that it is only remarked.
-_MISSING = frozenset({"NaN", "nan", "None", "null", "NULL", "<NA>", "NaT"})
+_WIDE = " / "
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _ITEM = re.compile(rf"\s*({_QUOTED}|[^\s,'\"\[\]][^,'\"\[\]]*)\s*(,|\s(?=\s*['\"])|\Z)")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
@@ -35,7 +38,8 @@ def split_cells(
 ) -> tuple[list[list[str]], str]:
     """The labels of each cell, given with the number of its line, and a remark on a guess.
 
-    With a `separator` they are split there. Without one, cells that all are lists such as
+    With a `separator` they are split there, and with several marks, as ``,;``, at each of them.
+    Without one, cells that all are lists such as
     ``["a", "b"]`` or ``<a><b>`` are read as lists, and all others are split at the separator that
     they have in common, which is refused where it is in doubt.
     """
@@ -50,13 +54,23 @@ def _labels_and_remark(
         mark = _WORDS.get(separator.lower(), separator)
         return [_split(cell, mark) for _, cell in cells], _remark_on_unused(cells, mark)
     filled = [(line, cell.strip()) for line, cell in cells if cell.strip()]
-    not_lists = [one for one in filled if not _is_list(one[1])]
-    if filled and not not_lists:
-        return [_list(source, line, cell.strip()) for line, cell in cells], ""
+    n_lists = sum(_is_list(cell) for _, cell in filled)
+    not_lists = [one for one in filled if not _is_list(one[1]) and one[1] not in MISSING]
+    if n_lists and not not_lists:
+        # Beside lists, a word for a missing value is no name of a label.
+        lists = [
+            [] if cell.strip() in MISSING else _list(source, line, cell.strip())
+            for line, cell in cells
+        ]
+        nested = NestedIndicator()
+        for (line, _), names in zip(cells, lists, strict=True):
+            nested.add(line, names)
+        nested.refuse(source)
+        return lists, ""
     for where, (whole, part) in _MARKED.items():
         if filled and all(whole.fullmatch(cell) for _, cell in filled):
             return [part.findall(cell) for _, cell in cells], f"labels {where}"
-    if 2 * len(not_lists) < len(filled):
+    if n_lists > len(not_lists):
         line, cell = not_lists[0]
         raise source.error(line, f"found {shown(cell)} where most cells of labels are lists [...]")
     found = _guess(source, filled)
@@ -67,8 +81,8 @@ def _labels_and_remark(
 def _remark_on_unused(cells: Sequence[tuple[int, str]], given: str) -> str:
     """A remark on a separator that no cell holds, where another one divides them."""
     filled = [(line, cell.strip()) for line, cell in cells if cell.strip()]
-    if any(given in cell for _, cell in filled):
-        return ""
+    if any(mark in cell for _, cell in filled for mark in _marks(given)):
+        return _remark_on_mixed(filled, given)
     for mark in (*_SURE, ","):
         if mark != given and _has_known_parts(filled, mark):
             n = sum(mark in cell for _, cell in filled)
@@ -76,24 +90,17 @@ def _remark_on_unused(cells: Sequence[tuple[int, str]], given: str) -> str:
     return ""
 
 
-def remark_on_missing(labels: Sequence[list[str]]) -> str:
-    """A remark on cells that hold nothing but a word for a missing value, which is read as a label.
-
-    Examples
-    --------
-    >>> remark_on_missing([["owl"], ["NaN"], ["NaN"], ["None", "owl"]])
-    "'NaN' is a label of its own in 2 cells; leave them empty if they have none"
-    """
-    counts = Counter(cell[0] for cell in labels if len(cell) == 1 and cell[0] in _MISSING)
-    if not counts:
-        return ""
-    words = ", ".join(map(repr, sorted(counts)))
-    n = counts.total()
-    return (
-        f"{words} {'is a label of its' if len(counts) == 1 else 'are labels of their'} own in "
-        f"{n:,} {'cell' if n == 1 else 'cells'}; leave {'it' if n == 1 else 'them'} empty if "
-        f"{'it has' if n == 1 else 'they have'} none"
-    )
+def _remark_on_mixed(filled: Sequence[tuple[int, str]], given: str) -> str:
+    """A remark on cells that another mark divides into labels, beside the separator."""
+    for mark in (*_SURE, ","):
+        if mark not in given and _joins_labels(filled, mark, given, least=1):
+            n = sum(mark in cell for _, cell in filled)
+            return (
+                f"{n:,} {'cell' if n == 1 else 'cells'} of labels {'holds' if n == 1 else 'hold'} "
+                f"{mark!r} between labels; if both marks separate give "
+                f"label_separator={given + mark!r}"
+            )
+    return ""
 
 
 def is_read_back(cells: Sequence[str]) -> bool:
@@ -120,9 +127,19 @@ def _is_list(cell: str) -> bool:
     return cell[0] + cell[-1] in ("[]", "{}") and len(cell) > 1
 
 
+def _marks(separator: str) -> str | tuple[str]:
+    """The marks that separate: several different ones are meant one by one, as in ``,;``."""
+    several = len(separator) > 1 and len(set(separator)) == len(separator)
+    return separator if several and set(separator) <= _SEVERAL else (separator,)
+
+
 def _split(cell: str, separator: str) -> list[str]:
     if not cell.strip():
         return []
+    marks = _marks(separator)
+    for mark in marks[1:]:
+        cell = cell.replace(mark, marks[0])
+    separator = marks[0]
     labels = [label.strip() for label in cell.split(separator)]
     if separator == " ":
         return [label for label in labels if label]
@@ -160,22 +177,50 @@ def _guess(source: Source, cells: list[tuple[int, str]]) -> str:
     sure = [mark for mark in _SURE if counts[mark]]
     if sure:
         first = max(sure, key=lambda mark: counts[mark])
-        rivals = [
-            mark for mark in (*sure, ",") if mark != first and 4 * counts[mark] > counts[first]
-        ]
-        for mark in rivals:
-            # A comma beside a semicolon is part of a name, unless its parts are labels themselves.
-            if mark in sure or (
-                _has_known_parts(cells, mark) and not _has_known_parts(cells, first)
-            ):
-                raise _doubt(source, cells, mark, counts, f" and {first!r} in {counts[first]:,}")
+        for mark in (*sure, ","):
+            if mark != first and counts[mark] and _is_rival(cells, mark, first, counts):
+                raise _doubt(source, cells, mark, counts, first)
         return first
     for mark in _UNSURE:
+        if mark == "/" and _is_wide(cells):
+            return _WIDE
         if counts[mark] and _has_known_parts(cells, mark):
             return mark
     if 2 * counts[","] > len(cells) > 1:
-        raise _doubt(source, cells, ",", counts)
+        raise _doubt(source, cells, ",", counts, "")
     return SEPARATOR
+
+
+def _is_wide(cells: list[tuple[int, str]]) -> bool:
+    """Whether slashes between blanks separate labels, and those without are parts of names."""
+    return (
+        any(_WIDE in cell for _, cell in cells)
+        and _has_known_parts(cells, _WIDE)
+        and not _joins_labels(cells, "/", _WIDE, least=1)
+    )
+
+
+def _is_rival(cells: list[tuple[int, str]], mark: str, first: str, counts: dict[str, int]) -> bool:
+    """Whether `mark` may separate labels as well as `first`, which is more frequent or surer.
+
+    A comma beside a semicolon is part of a name, unless its parts are labels themselves.
+    """
+    if _joins_labels(cells, mark, first, least=2):
+        return True
+    if 4 * counts[mark] <= counts[first]:
+        return False
+    return mark != "," or (_has_known_parts(cells, mark) and not _has_known_parts(cells, first))
+
+
+def _joins_labels(
+    cells: Sequence[tuple[int, str]], mark: str, separator: str, *, least: int
+) -> bool:
+    """Whether most names with `mark` in them consist of labels that stand alone elsewhere."""
+    names = {name for cell in {cell for _, cell in cells} for name in _split(cell, separator)}
+    whole = {name for name in names if mark not in name}
+    divided = [_split(name, mark) for name in names if mark in name]
+    n_known = sum(whole.issuperset(parts) for parts in divided)
+    return n_known >= least and 2 * n_known > len(divided)
 
 
 def _has_known_parts(cells: list[tuple[int, str]], mark: str) -> bool:
@@ -202,12 +247,14 @@ def _doubt(
     cells: list[tuple[int, str]],
     mark: str,
     counts: dict[str, int],
-    beside: str = "",
+    first: str,
 ) -> DataError:
     line, cell = next(one for one in cells if mark in one[1])
+    beside = f" and {first!r} in {counts[first]:,}" if first else ""
+    both = f", if both do label_separator={mark + first!r}" if {mark, first} <= _SEVERAL else ""
     return source.error(
         line,
         f"found {shown(cell)}, with {mark!r} in {counts[mark]:,} of {len(cells):,} cells"
-        f"{beside}; if it separates labels give label_separator={mark!r}, else "
-        f"label_separator={SEPARATOR!r}",
+        f"{beside}; if it separates labels give label_separator={mark!r}{both}, else "
+        f"label_separator={first or SEPARATOR!r}",
     )

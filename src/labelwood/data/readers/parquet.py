@@ -8,8 +8,9 @@ from labelwood.core.io import Source, reason
 from labelwood.core.names import first_double, shown, some
 from labelwood.data.dataset import Dataset
 from labelwood.data.readers.columns import ColumnBuilder
-from labelwood.data.readers.indicators import IndicatorColumns, remark_on
+from labelwood.data.readers.indicators import IndicatorColumns, NestedIndicator, remark_on
 from labelwood.data.readers.label_cells import split_cells
+from labelwood.data.readers.missing_words import remark_on_missing_texts
 from labelwood.data.readers.options import ReadOptions
 from labelwood.data.readers.usual_names import Columns, choose_columns, without_labels
 from labelwood.errors import DataError, MissingExtraError
@@ -45,7 +46,9 @@ def read(source: Source, options: ReadOptions) -> Dataset:
         label_names=label_names,
         ids=table.ids(),
         texts=texts,
-        description=", ".join(filter(None, (columns.remark, label_remark))),
+        description=", ".join(
+            filter(None, (columns.remark, label_remark, remark_on_missing_texts(texts)))
+        ),
         text_columns=columns.text,
         label_columns=label_columns or None,
     )
@@ -136,7 +139,12 @@ class _Table:
             cells = _strings(self._source, name, ["" if one is None else one for one in values])
             numbered = list(enumerate(cells, start=1))
             return split_cells(self._source, numbered, self._options.label_separator)
-        return [_label_list(self._source, row, one) for row, one in enumerate(values, 1)], ""
+        lists = [_label_list(self._source, row, one) for row, one in enumerate(values, 1)]
+        nested = NestedIndicator()
+        for row, names in enumerate(lists, 1):
+            nested.add(row, names)
+        nested.refuse(self._source)
+        return lists, ""
 
     def _numeric(self) -> list[str]:
         from pyarrow import types

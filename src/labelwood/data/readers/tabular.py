@@ -16,6 +16,7 @@ from labelwood.data.readers.columns import ColumnBuilder
 from labelwood.data.readers.dialect import Dialect, find_dialect
 from labelwood.data.readers.indicators import IndicatorColumns, remark_on
 from labelwood.data.readers.label_cells import is_read_back, split_cells
+from labelwood.data.readers.missing_words import remark_on_missing_texts
 from labelwood.data.readers.options import ReadOptions
 from labelwood.data.readers.usual_names import Columns, choose_columns, without_labels
 from labelwood.errors import DataError
@@ -160,7 +161,8 @@ class _Table:
         for number, names in zip(self._lines, lists, strict=True):
             labels.add(number, names)
         Y, label_names = labels.labels()
-        remark = ", ".join(filter(None, (delimiter, self._columns.remark, label_remark)))
+        missing = remark_on_missing_texts(self._texts)
+        remark = ", ".join(filter(None, (delimiter, self._columns.remark, label_remark, missing)))
         return Dataset(
             X=None,
             Y=Y,

@@ -36,7 +36,10 @@ _LABELS = (
     *("mots_clés", "mots_cles", "thème", "thèmes", "etiqueta", "etiquetas", "categoría"),
     *("categorías", "categoria", "categorias", "palabras_clave", "tema", "temas"),
 )
-_IDS = ("id", "uid", "uuid", "key", "identifier", "doc_id", "docid", "document_id", "ticket_id")
+_IDS = (
+    *("id", "uid", "uuid", "key", "identifier", "doc_id", "docid", "document_id", "ticket_id"),
+    *("nr", "no", "nummer", "number", "ticket_nr", "ticket_no", "ticket_number", "ticketnummer"),
+)
 RANGE = ".."
 DELIMITERS = (",", ";", "\t", "|")
 """What usually stands between the fields of a row."""

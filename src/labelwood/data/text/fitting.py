@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from labelwood.core.caller import user_stacklevel
+from labelwood.core.names import count
 from labelwood.core.sparse import CSRArrays
 from labelwood.core.types import CSR, FloatArray, PointerArray
 from labelwood.data.text._table_kernels import Bytes
@@ -74,11 +75,11 @@ def fit_blocks(
 def _nothing_left(n: int, owner: Any) -> DataError:
     if n and isinstance(owner.min_df, Integral) and int(owner.min_df) > n:
         return DataError(
-            f"min_df={owner.min_df} is more than the {n} texts; lower min_df, or give a share "
-            "of the texts such as 0.01."
+            f"min_df={owner.min_df} is more than {count(n, 'text')}; give min_df=1, or a share of "
+            "the texts such as 0.01."
         )
     return DataError(
-        f"No word is left of {n} texts with min_df={owner.min_df} and "
+        f"No word is left of {count(n, 'text')} with min_df={owner.min_df} and "
         f"max_df={owner.max_df}; lower min_df, raise max_df, or check the texts."
     )
 
@@ -104,7 +105,7 @@ def _warn_of_lost(candidates: Sequence[Candidates], blocks: Sequence[Block], own
             warnings.warn(
                 f"The texts have more than max_candidates={owner.max_candidates:,} different "
                 f"{block.kind}: those in the fewest texts were forgotten on the way, so features "
-                f"in up to {found.lost_df} texts may be missing, or miss so many. Raise "
+                f"in up to {count(found.lost_df, 'text')} may be missing, or miss so many. Raise "
                 "max_candidates or min_df.",
                 LabelwoodWarning,
                 stacklevel=user_stacklevel(),

@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from labelwood.core.caller import user_stacklevel
+from labelwood.core.names import count
 from labelwood.core.parallel import parallel
 from labelwood.core.sparse import CSRArrays, make_csr
 from labelwood.core.types import CSR, DoubleArray, FloatArray, IndexArray, PointerArray
@@ -88,10 +89,14 @@ def warn_of_empty_rows(indptr: PointerArray) -> None:
     filled = indptr[1:] > indptr[:-1]
     if filled.all():
         return
-    empty, first = filled.size - np.count_nonzero(filled), int(np.argmin(filled))
+    empty = filled.size - int(np.count_nonzero(filled))
+    verb = "has" if empty == 1 else "have"
+    place = f"row {int(np.argmin(filled)) + 1} of the data"
+    # Rows are counted from 1, as lines of files are.
     warnings.warn(
-        f"{empty} of {filled.size} texts have no known feature (the first is text {first}); "
-        "their rows are zero.",
+        f"{empty:,} of {count(filled.size, 'text')} {verb} no known feature "
+        f"({place if empty == 1 else f'the first is {place}'}); "
+        f"{'its row is' if empty == 1 else 'their rows are'} zero.",
         LabelwoodWarning,
         stacklevel=user_stacklevel(),
     )

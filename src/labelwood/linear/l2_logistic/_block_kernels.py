@@ -2,7 +2,7 @@
 
 Dual coordinate descent (Yu, Huang and Lin 2011): min ½‖w‖² + Σ C_i log(1 + exp(−s_i f(x_i)))
 has w = Σ α_i s_i x_i with α_i = C_i σ(−s_i f(x_i)). A visit of a row makes that true for it,
-in every lane. Arrays are laid out as in `_block_kernels`.
+in every lane. Arrays are laid out as in those of `l2svm`.
 """
 
 import numpy as np

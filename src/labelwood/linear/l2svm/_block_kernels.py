@@ -1,6 +1,6 @@
 """Sixteen squared-hinge problems at once, on the same rows.
 
-The problems are those of `_l2svm_kernels`, one in each lane; a visit of a row moves its
+The problems are those of `l2svm._kernels`, one in each lane; a visit of a row moves its
 dual variable in all sixteen. Arrays of "rows × lanes" are flat, sixteen numbers a row; the
 weights `W` hold sixteen numbers a feature, and those of the constant feature last.
 """

@@ -15,7 +15,9 @@ from labelwood.core.types import DoubleArray, FloatArray, IndexArray, PointerArr
 def mean_vectors(
     X: CSRArrays, members: CSRArrays, labels: IndexArray, n_features: int, n_terms: int
 ) -> tuple[PointerArray, IndexArray, FloatArray]:
-    """The sum of the rows of each label, its `n_terms` largest terms, at unit length.
+    """The sum of the rows of each label: its `n_terms` largest terms, at unit length.
+
+    Of equal terms the first ones are taken.
 
     Row l of `members` lists the rows of X that have label l.
     """
@@ -45,10 +47,17 @@ def mean_vectors(
             for t in range(n_touched):
                 sizes[t] = abs(total[touched[t]])
             least = nth_smallest(sizes[:n_touched], n_touched - n_terms)
+        n_equal = n_terms  # how many terms of the size `least` are kept
+        for t in range(n_touched):
+            if abs(total[touched[t]]) > least:
+                n_equal -= 1
         start, squares = size, 0.0
         for t in range(n_touched):
             value = total[touched[t]]
-            if value != 0 and abs(value) >= least and size - start < n_terms:
+            is_equal = value != 0 and abs(value) == least and n_equal > 0
+            if is_equal:
+                n_equal -= 1
+            if is_equal or abs(value) > least:
                 terms[size] = touched[t]
                 values[size] = value
                 squares += value * value

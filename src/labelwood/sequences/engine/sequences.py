@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from labelwood.core.names import count
 from labelwood.core.types import AnyArray, DoubleArray, PointerArray
 from labelwood.errors import DataError
 
@@ -142,7 +143,7 @@ def check_n_observed(data: Sequences, n_states: int) -> None:
     """Refuse fewer rows with a value than states."""
     if data.n_observed < n_states:
         raise DataError(
-            f"X has {data.n_observed} samples, fewer than n_states={n_states}: "
+            f"X has {count(data.n_observed, 'sample')}, fewer than n_states={n_states}: "
             "lower n_states or give more samples"
         )
 

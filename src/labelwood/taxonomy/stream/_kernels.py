@@ -91,17 +91,18 @@ def _learn_diagonal(
     decay: float,
     weights: DoubleArray,
 ) -> None:
-    """The same with the diagonal of A alone, at a cost that follows the non-zeros of the row.
+    """`add_example` with the diagonal of A alone, at a cost that follows the row's non-zeros.
 
     Only the diagonal's entries of this row decay: the others are not looked at.
     """
     r = 1.0
     for j in range(indices.size):
         feature = indices[j]
+        # Decay never takes the diagonal below 1, the share of I in A.
+        diagonal[feature] = max(decay * diagonal[feature], 1.0)
         r += values[j] * values[j] / diagonal[feature]
     step = residual / r
     for j in range(indices.size):
         feature = indices[j]
         weights[feature] += step * values[j] / diagonal[feature]
-        # Decay never takes the diagonal below 1, the share of I in A.
-        diagonal[feature] = max(decay * diagonal[feature], 1.0) + values[j] * values[j]
+        diagonal[feature] += values[j] * values[j]
