@@ -131,11 +131,13 @@ def test_columns_of_zeros_and_ones_need_not_be_named(frame):
     model = Tagger.from_frame(wide, **params)
     assert model.label_columns_ == list(DUMMIES.columns)
     assert model.predict(["an owl"]) == [["owl"]]
-    apart = wide[[DUMMIES.columns[0], "body", *DUMMIES.columns[1:]]].assign(body=wide["body"])
+    apart = wide[[DUMMIES.columns[0], "body", *DUMMIES.columns[1:]]]
     assert Tagger.from_frame(apart, **params).label_columns_ == list(DUMMIES.columns)
     apart.insert(2, "size", range(5, 5 + len(apart)))
     with pytest.raises(DataError, match="several columns of 0 and 1 are a list"):
         Tagger.from_frame(apart, **params)
+    named_as_ids = wide.rename(columns={DUMMIES.columns[0]: "no"})  # of yes, no and maybe
+    assert Tagger.from_frame(named_as_ids, **params).label_columns_[0] == "no"
 
 
 class Relation:

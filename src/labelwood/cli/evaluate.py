@@ -11,7 +11,6 @@ from labelwood.cli.source import (
     check_labels,
     check_order,
     check_output,
-    warn_of_missing_columns,
     with_source,
 )
 
@@ -62,7 +61,6 @@ def evaluate(
         if len(dataset) == 0:
             raise DataError(f"{dataset.description} has no samples to evaluate the model on")
         check_labels(dataset)
-        warn_of_missing_columns(tagger, source, dataset)
         _warn_of_training_data(tagger, dataset)
         evaluation = tagger.evaluate(dataset, ks=ranks, delta=delta, random_state=seed)
     if per_label is not None:
@@ -87,7 +85,7 @@ def _warn_of_training_data(tagger: "Tagger", dataset: "Dataset") -> None:
         return
     remark = overlap_remark(tagger, dataset)
     if remark is not None:
-        options.warn(f"{remark}; such figures say nothing about new data")
+        options.warn(f"{remark}; leave them out, as they say nothing about new data")
 
 
 def _ranks(text: str) -> tuple[int, ...]:

@@ -11,7 +11,6 @@ from labelwood.cli.source import (
     Source,
     check_order,
     check_output,
-    warn_of_missing_columns,
     with_source,
 )
 from labelwood.errors import ModelError, ParameterError
@@ -111,7 +110,6 @@ def predict(
             raise ModelError(f"{model} gives no probabilities; {_remedy(tagger)}")
         columns = vars(tagger).get("text_columns_")  # models of format 1 have none
         dataset = source.read(ignore_labels=True, known_text_columns=columns)
-        warn_of_missing_columns(tagger, source, dataset)
         what = "probability" if tagger.has_probabilities and proba is not False else "score"
         answers = Answers((), None if dataset.texts is None else (), (), (), what)
         if len(dataset):  # an empty batch has an empty answer

@@ -153,27 +153,6 @@ def check_labels(dataset: "Dataset") -> None:
         )
 
 
-def warn_of_missing_columns(tagger: Any, source: Source, dataset: "Dataset") -> None:
-    """Warn of data that have some of the columns of texts that a model learned from, but not all.
-
-    Columns that share no name with those of the model may hold the same texts, and are remarked.
-    """
-    from labelwood.cli.options import warn
-    from labelwood.core.names import shown
-
-    known = vars(tagger).get("text_columns_") or ()
-    missing = [name for name in known if name not in (dataset.text_columns or ())]
-    if source.text_column is not None or len(missing) in (0, len(known)):
-        return
-    # Of several that were not read, some may be there.
-    lacks = shown(missing[0]) if len(missing) == 1 else "all of them"
-    verb = "has no" if len(missing) == 1 else "does not have"
-    warn(
-        f"the model learned from {' and '.join(map(shown, known))}, and {', '.join(source.data)} "
-        f"{verb} {lacks}; rename the column, or expect worse tags"
-    )
-
-
 def check_output(output: Path | str | None, *inputs: Path) -> None:
     """Refuse to write over a file that is read, or into a model directory."""
     from labelwood.errors import ParameterError
@@ -246,7 +225,9 @@ def in_options(message: str) -> str:
 
     message = re.sub(r"The '(?P<name>\w+)' parameter of (?P<owner>\w+)\b", parameter, message)
     message = re.sub(rf"\b(?P<name>{every})=(?P<value>\w+|'[^']*')", option, message)
-    message = re.sub(r"\b(give|lower|raise) (m(?:in|ax)_df)\b", r"\1 --set text.\2", message)
+    # Parameters of the vectorizer, where they are named without a value.
+    message = re.sub(r"(?<![\w.])(min_df|max_df|max_candidates)\b(?!=)", r"--set text.\1=…", message)
+    message = re.sub(r"\bgive (m(?:in|ax)_df=)", r"give --set text.\1", message)
     message = re.sub(r"\bcalibrate=True\b", "--set calibrate=true", message)
     message = re.sub(r"\bby (format|encoding|delimiter|taxonomy)\b", r"by --\1", message)
     # A word with an underscore is no word of a sentence, so it can only be the parameter.

@@ -13,8 +13,9 @@ from labelwood.core.frames import frame_column, frame_matrix, frame_names, is_fr
 from labelwood.core.labels import indicator, lists_to_indicator
 from labelwood.core.names import EMPTY_REFUSED, shown
 from labelwood.data.dataset import Dataset, check_texts
+from labelwood.data.readers.indicators import NestedIndicator, remark_on
 from labelwood.data.readers.label_cells import split_cells
-from labelwood.data.readers.missing_words import remark_on_missing, remark_on_missing_texts
+from labelwood.data.readers.missing_words import remark_on_missing_texts
 from labelwood.data.readers.options import ReadOptions
 from labelwood.data.readers.usual_names import choose_columns
 from labelwood.errors import DataError, LabelwoodWarning
@@ -116,7 +117,8 @@ def guess_columns(
         raise DataError(message) from None
     listed = list(found.labels)
     if found.text and not listed:
-        others = [name for name in names if name not in (*found.text, found.id)]
+        used = found.text if found.may_be_no_id else (*found.text, found.id)
+        others = [name for name in names if name not in used]
         listed = _indicator_columns(frame, others)
     for what, columns in (("text", found.text), ("labels", listed)):
         if not columns:
@@ -245,9 +247,9 @@ class _Column:
 def _split(cells: list[tuple[int, str]], where: str, separator: str | None) -> list[list[str]]:
     plain = [(row, str(cell)) for row, cell in cells]
     source: Any = _Column(where)
-    lists, _ = split_cells(source, plain, separator)
-    _warn(f"In {where} ", remark_on_missing(lists))
-    return lists
+    found = split_cells(source, plain, separator)
+    _warn(f"In {where} ", found.doubt)
+    return found.labels
 
 
 def _warn(place: str, remark: str) -> None:
@@ -284,12 +286,10 @@ def _name(value: object, row: int, where: str) -> str:
 
 def _refuse_indicator(values: list[Any]) -> None:
     """Refuse nested lists of zeros and ones, which would be taken for the labels 0 and 1."""
-    width = len(values[0]) if values and _is_list(values[0]) else 0
-    if (
-        width > 1
-        and len(values) > 1
-        and all(_is_list(one) and len(one) == width and {0, 1}.issuperset(one) for one in values)
-    ):
+    nested = NestedIndicator()
+    for row, one in enumerate(values):
+        nested.add(row, list(one) if _is_list(one) else ())
+    if nested.is_one:
         raise DataError(
             "The labels look like an indicator in nested lists, which are read as lists of "
             "labels. Give numpy.asarray(labels)."

@@ -419,7 +419,9 @@ def format_to_write(
     suffix = format_suffix(path)
     chosen = format or ("xmc" if suffix == ".txt" else SUFFIXES.get(suffix, suffix))
     if not chosen:
-        raise ParameterError(f"give the format to write to {path}: {', '.join(WRITABLE)}")
+        raise ParameterError(
+            f"give the format to write to {path} by {option}: {', '.join(WRITABLE)}"
+        )
     if format is None and chosen not in WRITABLE:
         raise ParameterError(
             f"data are written as {', '.join(WRITABLE)}, not as {chosen}; give one of them by "

@@ -59,7 +59,9 @@ def texts_of(data: object, columns: Sequence[str] | None) -> list[str]:
     if not is_frame(data):
         return check_texts(data)
     names = frame_names(data)
-    example = f"predict(data[{next(iter(names), 'text')!r}])"
+    # A table often begins with a column of numbers, which are no texts.
+    strings = (one for one in names if any(isinstance(v, str) for v in frame_column(data, one)))
+    example = f"predict(data[{next(strings, 'text')!r}])"
     if columns is None:
         kind = type(data).__name__
         raise DataError(f"A list of texts is expected. Got a {kind}; pass one column: {example}.")

@@ -124,3 +124,16 @@ def test_what_is_written_is_read_back(tmp_path):
     again = load_dataset(tmp_path / "b.parquet")
     assert (again.texts, again.ids) == (data.texts, data.ids)
     assert again.label_lists() == data.label_lists()
+
+
+def test_a_guessed_column_that_holds_no_ids_is_left_alone(write_table):
+    path = write_table(text=["a", "b"], labels=[["x"], ["y"]], number=[1.5, 2.5])
+    assert load_dataset(path).ids is None
+    with pytest.raises(DataError, match=r"column 'number' must hold text. Got 1.5 instead"):
+        load_dataset(path, id_column="number")
+
+
+def test_a_column_of_0_and_1_that_is_called_as_ids_are_is_a_label(write_table):
+    path = write_table(text=["a", "b"], yes=[1, 0], no=[0, 1])
+    data = load_dataset(path)
+    assert (data.ids, data.label_names) == (None, ["no", "yes"])

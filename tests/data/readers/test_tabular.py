@@ -296,3 +296,35 @@ def test_a_column_that_may_be_the_labels_is_warned_of(write):
     ):
         data = load_dataset(path)
     assert "no labels among the columns 'text', 'subject'" in repr(data)
+
+
+@pytest.mark.parametrize(
+    ("content", "ids", "labels"),
+    [
+        ("text,yes,no,maybe\na,1,0,0\nb,0,1,1\nc,0,1,0\n", None, {"yes", "no", "maybe"}),
+        ("text,yes,no\na,1,0\nb,0,1\n", None, {"yes", "no"}),
+        ("no,text,yes,maybe\n7,a,1,0\n8,b,0,1\n", ["7", "8"], {"yes", "maybe"}),
+        ("number,text,labels\n3,a,x\n3,b,y\n", None, {"x", "y"}),  # a count
+        ("uuid,number,text,labels\nk,3,a,x\nl,3,b,y\n", ["k", "l"], {"x", "y"}),
+    ],
+)
+def test_a_name_that_counts_and_labels_have_too_is_an_id_only_where_values_differ(
+    write, content, ids, labels
+):
+    data = load_dataset(write("a.csv", content))
+    assert data.ids == ids
+    assert set(data.label_names) == labels
+    assert ("ids from" in data.description) == (ids is not None)
+
+
+def test_no_separator_is_proposed_that_would_be_taken_as_one_mark(write):
+    cells = "".join(f"t,{one}\n" for one in ("a", "b", "c", "a;b c", "b;c a", "c;a b"))
+    data = load_dataset(write("a.csv", "text,labels\n" + cells), label_separator=" ")
+    assert "3 cells of labels hold ';' between labels" in data.description
+    assert "label_separator=" not in data.description
+
+
+def test_samples_without_labels_do_not_hide_nested_zeros_and_ones(write):
+    rows = 't,"[0, 1, 0]"\nt,[]\nt,\nt,"[1, 1, 0]"\n'
+    with pytest.raises(DataError, match="line 2: found 3 zeros and ones, here and in all other"):
+        load_dataset(write("a.csv", "text,labels\n" + rows))

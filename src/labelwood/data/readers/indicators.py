@@ -56,7 +56,10 @@ class IndicatorColumns:
 
 
 class NestedIndicator:
-    """Notices lists of zeros and ones with a place for each label, which hold no names."""
+    """Notices lists of zeros and ones with a place for each label, which hold no names.
+
+    Samples without a list say nothing about the others.
+    """
 
     def __init__(self) -> None:
         self._line = 0
@@ -66,7 +69,7 @@ class NestedIndicator:
 
     def add(self, line: int, names: Sequence[object]) -> None:
         """Look at the list of `line`."""
-        if not self._is_one:
+        if not self._is_one or not names:
             return
         if not self._n_lists:
             self._line, self._width = line, len(names)
@@ -74,9 +77,14 @@ class NestedIndicator:
         alike = len(names) == self._width > 1
         self._is_one = alike and {"0", "1"}.issuperset(map(str, names))
 
+    @property
+    def is_one(self) -> bool:
+        """Whether all lists are as long as each other, and hold nothing but zeros and ones."""
+        return self._is_one and self._n_lists > 1
+
     def refuse(self, source: Source) -> None:
         """Refuse lists that would be taken for the labels 0 and 1."""
-        if self._is_one and self._n_lists > 1:
+        if self.is_one:
             raise source.error(
                 self._line,
                 f"found {self._width} zeros and ones, here and in all other lists of labels; write "

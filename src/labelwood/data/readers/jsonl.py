@@ -98,7 +98,7 @@ class _Reader:
                 "'features' is expected; name another key of the text by text_column",
             )
         self.texts: list[str] = []
-        self.ids: list[str] = []
+        self.ids: list[str | None] = []
         self.labels = ColumnBuilder(source, "label", options.labels, options.n_labels)
         self.features = ColumnBuilder(source, "feature", options.features, options.n_features)
         self.in_strings: bool | None = None
@@ -153,20 +153,20 @@ class _Reader:
         self.nested.refuse(self.source)
         remark = self._split_cells()
         Y, label_names = self.labels.labels()
+        ids, id_remark = self.columns.kept_ids(self.ids)
         if self.ignore_labels or self.has_labels:
             description = self.columns.remark
         else:
             description = without_labels(self.source, self.keys, self.columns)
+        remarks = (description, remark, id_remark, remark_on_missing_texts(self.texts))
         return Dataset(
             X=X,
             Y=Y,
             label_names=label_names,
             feature_names=feature_names,
-            ids=None if self.id_key is None else self.ids,
+            ids=ids,
             texts=self.texts if self.has_text else None,
-            description=", ".join(
-                filter(None, (description, remark, remark_on_missing_texts(self.texts)))
-            ),
+            description=", ".join(filter(None, remarks)),
             text_columns=self.columns.text if self.has_text else None,
             label_columns=self.label_columns or None,
         )
@@ -182,11 +182,14 @@ class _Reader:
             self._refuse(number, key, value, "a string")
         return value
 
-    def _identifier(self, number: int, point: dict[str, Any], key: str) -> str:
-        value = self._value(number, point, key)
-        if isinstance(value, bool) or not isinstance(value, str | int):
+    def _identifier(self, number: int, point: dict[str, Any], key: str) -> str | None:
+        """The id of a sample, or None where the key that was guessed holds something else."""
+        value = self._value(number, point, key) if self.columns.requires_ids else point.get(key)
+        if isinstance(value, str | int) and not isinstance(value, bool):
+            return str(value)
+        if self.columns.requires_ids:
             self._refuse(number, key, value, "a string or a whole number")
-        return str(value)
+        return None
 
     def _add_labels(self, number: int, point: dict[str, Any]) -> None:
         """Labels in a list; those in one string are split when all of them are known."""
@@ -220,10 +223,10 @@ class _Reader:
         """Add the labels that stand in strings; what separates them is returned as a remark."""
         if self.in_strings is None:
             self._decide(False)
-        lists, remark = split_cells(self.source, self.cells, self.separator)
-        for (number, _), names in zip(self.cells, lists, strict=True):
+        found = split_cells(self.source, self.cells, self.separator)
+        for (number, _), names in zip(self.cells, found.labels, strict=True):
             self.labels.add(number, names)
-        return remark
+        return found.remark
 
     def _label_list(self, number: int, value: Any) -> list[Any]:
         if value is None:

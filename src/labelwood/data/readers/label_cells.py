@@ -6,9 +6,10 @@ How cells are written is known from all of them, and never from one: a comma may
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from labelwood.core.io import Source
-from labelwood.core.names import shown
+from labelwood.core.names import count, shown
 from labelwood.data.readers.indicators import NestedIndicator
 from labelwood.data.readers.missing_words import MISSING, remark_on_missing
 from labelwood.errors import DataError
@@ -19,10 +20,11 @@ _WORDS |= {"comma": ",", "semicolon": ";", "bar": "|", "pipe": "|", "slash": "/"
 _SHOWN = {"\n": "line ends", " ": "blanks"}
 # These are seldom part of a name: one cell that holds them is enough.
 _SURE = (SEPARATOR, "|", "\n")
-_SEVERAL = frozenset(",;|/")
-# These often are: their parts must be known from other cells.
+# These often are part of one: their parts must be known from other cells.
 _UNSURE = (",", "/", " ")
 _WIDE = " / "
+# Several of these in one separator are meant one by one.
+_SEVERAL = frozenset(",;|/")
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _ITEM = re.compile(rf"\s*({_QUOTED}|[^\s,'\"\[\]][^,'\"\[\]]*)\s*(,|\s(?=\s*['\"])|\Z)")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
@@ -33,26 +35,41 @@ _MARKED = {
 }
 
 
+class CellLabels(NamedTuple):
+    """The labels of each cell, how they were found where that was guessed, and what may be wrong."""
+
+    labels: list[list[str]]
+    guess: str = ""
+    doubt: str = ""
+
+    @property
+    def remark(self) -> str:
+        """Both remarks, for the description of a file."""
+        return ", ".join(filter(None, (self.guess, self.doubt)))
+
+
 def split_cells(
     source: Source, cells: Sequence[tuple[int, str]], separator: str | None
-) -> tuple[list[list[str]], str]:
-    """The labels of each cell, given with the number of its line, and a remark on a guess.
+) -> CellLabels:
+    """The labels of each cell, given with the number of its line.
 
     With a `separator` they are split there, and with several marks, as ``,;``, at each of them.
     Without one, cells that all are lists such as
     ``["a", "b"]`` or ``<a><b>`` are read as lists, and all others are split at the separator that
     they have in common, which is refused where it is in doubt.
     """
-    labels, remark = _labels_and_remark(source, cells, separator)
-    return labels, ", ".join(filter(None, (remark, remark_on_missing(labels))))
+    if separator is None:
+        labels, guess = _guessed_labels(source, cells)
+        return CellLabels(labels, guess, remark_on_missing(labels))
+    mark = _WORDS.get(separator.lower(), separator)
+    labels = [_split(cell, mark) for _, cell in cells]
+    doubts = (_remark_on_unused(cells, mark), remark_on_missing(labels))
+    return CellLabels(labels, doubt=", ".join(filter(None, doubts)))
 
 
-def _labels_and_remark(
-    source: Source, cells: Sequence[tuple[int, str]], separator: str | None
+def _guessed_labels(
+    source: Source, cells: Sequence[tuple[int, str]]
 ) -> tuple[list[list[str]], str]:
-    if separator is not None:
-        mark = _WORDS.get(separator.lower(), separator)
-        return [_split(cell, mark) for _, cell in cells], _remark_on_unused(cells, mark)
     filled = [(line, cell.strip()) for line, cell in cells if cell.strip()]
     n_lists = sum(_is_list(cell) for _, cell in filled)
     not_lists = [one for one in filled if not _is_list(one[1]) and one[1] not in MISSING]
@@ -95,10 +112,11 @@ def _remark_on_mixed(filled: Sequence[tuple[int, str]], given: str) -> str:
     for mark in (*_SURE, ","):
         if mark not in given and _joins_labels(filled, mark, given, least=1):
             n = sum(mark in cell for _, cell in filled)
+            both = given + mark
+            remedy = f"; if both marks separate give label_separator={both!r}"
             return (
-                f"{n:,} {'cell' if n == 1 else 'cells'} of labels {'holds' if n == 1 else 'hold'} "
-                f"{mark!r} between labels; if both marks separate give "
-                f"label_separator={given + mark!r}"
+                f"{count(n, 'cell')} of labels {'holds' if n == 1 else 'hold'} "
+                f"{mark!r} between labels{remedy if _SEVERAL.issuperset(both) else ''}"
             )
     return ""
 

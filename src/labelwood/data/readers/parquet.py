@@ -40,15 +40,15 @@ def read(source: Source, options: ReadOptions) -> Dataset:
     for row, listed in enumerate(lists, start=1):
         labels.add(row, listed)
     Y, label_names = labels.labels()
+    ids, id_remark = columns.kept_ids(table.ids(), label_columns)
+    remarks = (columns.remark, label_remark, id_remark, remark_on_missing_texts(texts))
     return Dataset(
         X=None,
         Y=Y,
         label_names=label_names,
-        ids=table.ids(),
+        ids=ids,
         texts=texts,
-        description=", ".join(
-            filter(None, (columns.remark, label_remark, remark_on_missing_texts(texts)))
-        ),
+        description=", ".join(filter(None, remarks)),
         text_columns=columns.text,
         label_columns=label_columns or None,
     )
@@ -101,12 +101,15 @@ class _Table:
         parts = [_strings(self._source, name, self._values(name)) for name in self._columns.text]
         return ["\n".join(row) for row in zip(*parts, strict=True)]
 
-    def ids(self) -> list[str] | None:
-        """The column of ids, if there is one."""
+    def ids(self) -> list[str | None]:
+        """The column of ids, if there is one; None for a value that can be none."""
         name = self._columns.id
         if name is None:
-            return None
-        return _strings(self._source, name, self._values(name), numbers=True)
+            return []
+        values = self._values(name)
+        if self._columns.requires_ids:
+            return list(_strings(self._source, name, values, numbers=True))
+        return [str(one) if isinstance(one, str) or type(one) is int else None for one in values]
 
     def label_lists(self, n_rows: int) -> tuple[list[list[str]], Sequence[str] | None, str]:
         """The labels of each row, the columns that they come from, and a remark on a guess."""
@@ -138,7 +141,8 @@ class _Table:
         if any(isinstance(one, str) for one in values):
             cells = _strings(self._source, name, ["" if one is None else one for one in values])
             numbered = list(enumerate(cells, start=1))
-            return split_cells(self._source, numbered, self._options.label_separator)
+            found = split_cells(self._source, numbered, self._options.label_separator)
+            return found.labels, found.remark
         lists = [_label_list(self._source, row, one) for row, one in enumerate(values, 1)]
         nested = NestedIndicator()
         for row, names in enumerate(lists, 1):
@@ -150,7 +154,9 @@ class _Table:
         from pyarrow import types
 
         kinds = (types.is_boolean, types.is_integer, types.is_floating)
-        used = (*self._columns.text, self._columns.id)
+        used = {*self._columns.text}
+        if not self._columns.may_be_no_id:
+            used.add(str(self._columns.id))
         fields = self._file.schema_arrow
         return [
             field.name

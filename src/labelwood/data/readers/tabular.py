@@ -134,7 +134,8 @@ class _Table:
         self._text_at = [header.index(name) for name in columns.text]
         self._label_at = [header.index(name) for name in columns.labels]
         self._id_at = None if columns.id is None else header.index(columns.id)
-        others = [i for i in range(len(header)) if i not in (*self._text_at, self._id_at)]
+        id_at = None if columns.may_be_no_id else self._id_at
+        others = [i for i in range(len(header)) if i not in (*self._text_at, id_at)]
         looked_at = self._label_at if len(self._label_at) != 1 else []
         if guess and not self._label_at:
             looked_at = others
@@ -157,19 +158,20 @@ class _Table:
     def dataset(self, options: ReadOptions, delimiter: str) -> Dataset:
         """All rows; `delimiter` is a remark on how they were divided."""
         lists, label_columns, label_remark = self._label_lists(options)
+        ids, id_remark = self._columns.kept_ids(self._ids, label_columns)
         labels = ColumnBuilder(self._source, "label", options.labels)
         for number, names in zip(self._lines, lists, strict=True):
             labels.add(number, names)
         Y, label_names = labels.labels()
         missing = remark_on_missing_texts(self._texts)
-        remark = ", ".join(filter(None, (delimiter, self._columns.remark, label_remark, missing)))
+        remarks = (delimiter, self._columns.remark, label_remark, id_remark, missing)
         return Dataset(
             X=None,
             Y=Y,
             label_names=label_names,
-            ids=None if self._id_at is None else self._ids,
+            ids=ids,
             texts=self._texts,
-            description=remark,
+            description=", ".join(filter(None, remarks)),
             text_columns=self._columns.text,
             label_columns=label_columns or None,
         )
@@ -216,7 +218,8 @@ class _Table:
 
     def _split(self, cells: list[str], options: ReadOptions) -> tuple[list[list[str]], str]:
         numbered = list(zip(self._lines, cells, strict=True))
-        return split_cells(self._source, numbered, options.label_separator)
+        found = split_cells(self._source, numbered, options.label_separator)
+        return found.labels, found.remark
 
 
 def _no_text(

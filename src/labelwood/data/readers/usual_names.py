@@ -38,8 +38,10 @@ _LABELS = (
 )
 _IDS = (
     *("id", "uid", "uuid", "key", "identifier", "doc_id", "docid", "document_id", "ticket_id"),
-    *("nr", "no", "nummer", "number", "ticket_nr", "ticket_no", "ticket_number", "ticketnummer"),
+    *("ticket_nr", "ticket_no", "ticket_number", "ticketnummer"),
 )
+# These may as well be a count, or a label of 0 and 1: they are ids only where all of them differ.
+_NUMBERS = ("nr", "no", "nummer", "number")
 RANGE = ".."
 DELIMITERS = (",", ";", "\t", "|")
 """What usually stands between the fields of a row."""
@@ -47,12 +49,36 @@ DELIMITERS = (",", ";", "\t", "|")
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns to read, and a remark on those that were guessed."""
+    """The columns to read, and a remark on those that were guessed.
+
+    `id_remark` is empty where the ids were given or are called just "id".
+    """
 
     text: tuple[str, ...]
     labels: tuple[str, ...] = ()
     id: str | None = None
     remark: str = ""
+    id_remark: str = ""
+
+    @property
+    def requires_ids(self) -> bool:
+        """Whether a sample without an id is an error, and not a sign that the guess was wrong."""
+        return self.id is not None and not self.id_remark
+
+    @property
+    def may_be_no_id(self) -> bool:
+        """Whether the column of ids has a name that counts and labels have too."""
+        return bool(self.id_remark) and plain(str(self.id)) in _NUMBERS
+
+    def kept_ids(
+        self, ids: Sequence[str | None], label_columns: Sequence[str] | None = None
+    ) -> tuple[list[str] | None, str]:
+        """The ids and the remark on them; none where the values show that they are no ids."""
+        kept = [one for one in ids if one is not None]
+        is_no_id = self.may_be_no_id and len(set(kept)) < len(kept)
+        if self.id in (None, *(label_columns or ())) or len(kept) < len(ids) or is_no_id:
+            return None, ""
+        return kept, self.id_remark
 
 
 def plain(name: str) -> str:
@@ -91,8 +117,8 @@ def choose_columns(
                 f"{'label' if options.label_column is not None else 'text'}_column",
             )
     ident, id_remark = _id(source, line, names, options, {*text, *labels})
-    remark = ", ".join(filter(None, (text_remark, label_remark, id_remark)))
-    return Columns(text, labels, ident, remark)
+    remark = ", ".join(filter(None, (text_remark, label_remark)))
+    return Columns(text, labels, ident, remark, id_remark)
 
 
 def _text(
@@ -107,6 +133,7 @@ def _text(
     known = options.text_columns_of_model
     if known and set(known) <= set(names):
         return known, "" if known == ("text",) else f"text from {' and '.join(map(shown, known))}"
+    _warn_of_missing(source, names, known)
     if "text" in names:
         return ("text",), ""
     found = [name for name in names if plain(name) == "text"]
@@ -122,6 +149,21 @@ def _text(
     elif len(found) > 1:
         raise _several(source, line, "text", found)
     return tuple(found), f"text from {' and '.join(map(shown, found))}" if found else ""
+
+
+def _warn_of_missing(source: Source, names: Sequence[str], known: Sequence[str]) -> None:
+    """Warn of data that have some of the columns of texts that a model learned from, but not all.
+
+    Columns that share no name with those of the model may hold the same texts, and are remarked.
+    """
+    missing = [name for name in known if name not in names]
+    if 0 < len(missing) < len(known):
+        warnings.warn(
+            f"the model learned from {' and '.join(map(shown, known))}, and {source.name} has no "
+            f"{' and no '.join(map(shown, missing))}; rename the column, or expect worse tags",
+            LabelwoodWarning,
+            stacklevel=user_stacklevel(),
+        )
 
 
 def _labels(
@@ -178,10 +220,13 @@ def _id(
         return options.id_column, ""
     if "id" in names:
         return "id", ""
-    found = [name for name in names if plain(name) in _IDS and name not in used]
-    if len(found) != 1:  # ids are a convenience: without one, samples are numbered
-        return None, ""
-    return found[0], f"ids from {shown(found[0])}"
+    for wanted in (_IDS, _NUMBERS):
+        found = [name for name in names if plain(name) in wanted and name not in used]
+        if len(found) == 1:
+            return found[0], f"ids from {shown(found[0])}"
+        if found:  # ids are a convenience: where it is in doubt, samples are numbered
+            break
+    return None, ""
 
 
 def require(
