@@ -3,7 +3,7 @@
 Each fifth of the training points is held out in turn; no test part is read. The score of a
 setting on a data set is P@1 + P@3 + P@5 on the held-out points, divided by the best such sum
 in the same table. Parameters are chosen one after the other in `ORDER`, those to come being
-at `CENTRE`, by the mean score over the data sets:
+at `CENTER`, by the mean score over the data sets:
 
 - `C`: the value of the greatest mean score (again at the end, when the others are known);
 - `slack`, `prune_below` and `tol`, of which more is cheaper: the greatest value whose mean
@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.harness import SHARED_DATA, DataMissingError
 
 CLAIM = "the best settings of OneVsRestSVM on held-out training points"
-CENTRE = {"C": 0.6, "slack": 0.3, "prune_below": 0.01, "tol": 0.1}
+CENTER = {"C": 0.6, "slack": 0.3, "prune_below": 0.01, "tol": 0.1}
 GRID = {
     "C": (0.25, 0.35, 0.5, 0.6, 0.7, 1.0, 1.4),
     "slack": (0.0, 0.3, 0.5),
@@ -45,7 +45,7 @@ def run() -> dict[str, object]:
     except DataMissingError as reason:
         print(f"  skipped: {reason}")
         return {"skipped": str(reason)}
-    chosen, tables = dict(CENTRE), []
+    chosen, tables = dict(CENTER), []
     for parameter in ORDER:
         print(f"\n  {parameter}, where {_words(chosen, parameter)}", flush=True)
         table = {

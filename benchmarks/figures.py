@@ -246,7 +246,7 @@ def monitor_timeline(axes: Any) -> None:
     x = rng.normal(np.repeat([0.0, -1.0, 0.0], [600, 150, 250]), 1)
     monitor = StreamMonitor(5000, baseline_size=200)
     plot_timeline(axes, x, monitor.update_many(x), monitor.record.change_point)
-    axes.set_title("Baseline learnt from 200 steps, shift of 1 σ from 600 to 750")
+    axes.set_title("Baseline learned from 200 steps, shift of 1 σ from 600 to 750")
 
 
 def text_features(axes: Any) -> None:

@@ -18,7 +18,7 @@ SEQUENCES = [
 MODELS = [one for one in SEQUENCES if issubclass(one, BaseEstimator)]
 
 # Checks of scikit-learn that no model of sequences passes, each with its reason.
-_ORDER = "rows are steps of a sequence: the state of a row depends on its neighbours"
+_ORDER = "rows are steps of a sequence: the state of a row depends on its neighbors"
 EXCEPTIONS = {
     "check_methods_sample_order_invariance": _ORDER,
     "check_methods_subset_invariance": _ORDER,

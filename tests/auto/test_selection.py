@@ -287,7 +287,7 @@ def test_too_few_samples_take_the_default_and_say_so():
     few = choose_learner(*separable(40, 3))
     assert few.learner == "OneVsRestSVM"
     assert few.candidate.params == {"C": OneVsRestSVM().C}
-    assert few.reason == "the default, as 40 labelled samples are too few to hold any out"
+    assert few.reason == "the default, as 40 labeled samples are too few to hold any out"
     assert all(one.cost.seconds < 1 for one in few.candidates)
 
 

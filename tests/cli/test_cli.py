@@ -69,7 +69,7 @@ def model(documents):
 
 def test_training_tells_the_data_the_time_and_the_place(documents, tmp_path):
     out = run("train", documents, "-o", tmp_path / "m")
-    assert "20 samples, texts, not vectorised, 3 labels" in out
+    assert "20 samples, texts, not vectorized, 3 labels" in out
     assert "OneVsRestSVM trained in" in out
     assert str(tmp_path / "m") in out
 
@@ -357,7 +357,7 @@ def test_a_single_text_is_refused_with_the_option_that_helps(tmp_path, capsys):
         pytest.raises(DataError) as caught,
     ):
         app(arguments, standalone_mode=False)
-    assert "1 sample, texts, not vectorised, 1 label, " in capsys.readouterr().out
+    assert "1 sample, texts, not vectorized, 1 label, " in capsys.readouterr().out
     assert in_options(str(caught.value)) == (
         "min_df=2 is more than 1 text; give --set text.min_df=1, or a share of the texts such as "
         "0.01."
@@ -540,7 +540,9 @@ def test_some_training_samples_in_an_evaluation_are_warned_of(tmp_path):
         arguments = ["eval", str(tmp_path / "m"), str(tmp_path / "some.jsonl"), "-q"]
         return CliRunner().invoke(app, arguments).stderr
 
-    remark = "samples were in the training data; leave them out, as they say nothing about new data\n"
+    remark = (
+        "samples were in the training data; leave them out, as they say nothing about new data\n"
+    )
     assert seen(rows) == f"labelwood: warning: 40 of 60 {remark}"  # they contain it
     assert seen(rows[:40][::-1]) == f"labelwood: warning: 40 of 40 {remark}"
     assert seen(rows[10:30]) == f"labelwood: warning: 20 of 20 {remark}"

@@ -87,7 +87,7 @@ def test_lists_without_samples_make_a_set_without_labels():
     data = Dataset.from_lists([], [])
 
     assert (len(data), data.n_labels, data.label_names) == (0, 0, [])
-    assert repr(data).startswith("Dataset(0 samples, texts, not vectorised, 0 labels")
+    assert repr(data).startswith("Dataset(0 samples, texts, not vectorized, 0 labels")
 
 
 def test_the_statistics_are_told():

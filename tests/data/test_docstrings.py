@@ -14,7 +14,7 @@ from labelwood.data.corpora._docstrings import strip_answer
         (
             "numpydoc",
             """
-            Mix the colours.
+            Mix the colors.
 
             Parameters
             ----------
@@ -27,7 +27,7 @@ from labelwood.data.corpora._docstrings import strip_answer
 
             Other Parameters
             ----------------
-            colour
+            color
                 Secret.
 
             Returns
@@ -42,13 +42,13 @@ from labelwood.data.corpora._docstrings import strip_answer
         (
             "google",
             """
-            Mix the colours.
+            Mix the colors.
 
             Args:
                 volume (int): Secret.
                     Secret.
 
-                colour: Secret.
+                color: Secret.
 
             Returns:
                 Something mixed.
@@ -60,28 +60,28 @@ from labelwood.data.corpora._docstrings import strip_answer
         (
             "sphinx",
             """
-            Mix the colours.
+            Mix the colors.
 
             :param int volume: Secret,
                 very secret.
             :type volume: secret
-            :keyword colour: secret
+            :keyword color: secret
             :returns: Something mixed.
             """,
         ),
         (
             "by hand",
             """
-            mix(volume, colour) -> secret
+            mix(volume, color) -> secret
 
-            Mix the colours.
+            Mix the colors.
             paint.mix(secret)
 
             - *volume* -- secret
               and so on, secret
-            'colour' - secret
-            volume, colour: secret
-            ``volume`` or ``colour`` (secret): secret
+            'color' - secret
+            volume, color: secret
+            ``volume`` or ``color`` (secret): secret
 
             Something mixed.
 
@@ -92,18 +92,18 @@ from labelwood.data.corpora._docstrings import strip_answer
     ],
 )
 def test_the_answer_is_stripped_in_every_style(style, docstring):
-    text = strip_answer(textwrap.dedent(docstring).strip(), "mix", ["volume", "colour"])
+    text = strip_answer(textwrap.dedent(docstring).strip(), "mix", ["volume", "color"])
 
-    assert text.startswith("Mix the colours.")
+    assert text.startswith("Mix the colors.")
     assert "Something mixed." in text
     assert "secret" not in text.lower()
     assert not re.search(r"^[-=]+$", text, re.MULTILINE)
 
 
 def test_prose_keeps_the_names_of_parameters():
-    text = "Where volume is given, the colour is mixed: see the notes.\n\n    volume of it"
+    text = "Where volume is given, the color is mixed: see the notes.\n\n    volume of it"
 
-    assert strip_answer(text, "mix", ["volume", "colour"]) == text
+    assert strip_answer(text, "mix", ["volume", "color"]) == text
 
 
 def test_definitions_of_other_things_stay():

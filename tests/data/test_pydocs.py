@@ -43,11 +43,11 @@ if True:
 class Owl:
     """A bird of the night with eyes."""
 
-    def __init__(self, volume, colour):
+    def __init__(self, volume, color):
         self.volume = volume
 
     @classmethod
-    def hatch(cls, colour):
+    def hatch(cls, color):
         """Come out of an egg at last."""
 
     class Nest:
@@ -56,15 +56,15 @@ class Owl:
     def nothing(self):
         """Do nothing for a very long time."""
 
-    def undocumented(self, colour):
+    def undocumented(self, color):
         pass
 
-    def terse(self, colour):
+    def terse(self, color):
         """Too short."""
 '''
 
 CATS = '''
-def purr(volume, colour):
+def purr(volume, color):
     """Make the noise of a content cat."""
 
 
@@ -110,9 +110,9 @@ def test_documents_are_tagged_with_their_parameters(zoo):
     assert labels_by_id(data) == {
         "zoo_of_tests.birds.owls.hoot": ["volume"],
         "zoo_of_tests.birds.owls.glide": ["volume"],
-        "zoo_of_tests.birds.owls.Owl": ["colour", "volume"],
-        "zoo_of_tests.birds.owls.Owl.hatch": ["colour"],
-        "zoo_of_tests.cats.purr": ["colour", "volume"],
+        "zoo_of_tests.birds.owls.Owl": ["color", "volume"],
+        "zoo_of_tests.birds.owls.Owl.hatch": ["color"],
+        "zoo_of_tests.cats.purr": ["color", "volume"],
     }
     assert data.texts[0] == "Make the noise of an owl in the night."
     assert data.X is None

@@ -56,12 +56,12 @@ def test_an_experiment_that_ends_with_a_winner_is_a_discovery(procedure, policy)
 
 def test_the_entry_tells_what_was_seen():
     sequence = ExperimentSequence(0.1)
-    experiment = sequence.open(3, name="colour", control=1, reward=SubGaussian(2.0), epsilon=0.5)
+    experiment = sequence.open(3, name="color", control=1, reward=SubGaussian(2.0), epsilon=0.5)
     for arm, reward in ((0, 1.5), (1, 0.25), (0, 2.5)):
         experiment.record(arm, reward)
     entry = sequence.close()
     assert entry.number == 1
-    assert entry.name == "colour"
+    assert entry.name == "color"
     assert (entry.control, entry.epsilon) == (1, 0.5)
     assert entry.n_samples == (2, 1, 0)
     assert entry.estimates == (2.0, 0.25, None)

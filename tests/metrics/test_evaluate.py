@@ -103,7 +103,7 @@ def test_the_summary_has_ten_rows_in_plain_words_and_no_vacuous_interval() -> No
     assert "vacuous" not in result.summary()
     assert "missing labels" not in result.summary(propensity=False)
     assert "corrected for missing labels (PSP@5)" in result.summary(propensity=True)
-    assert ("PSP@5" in result.summary()) == (result.n_unlabelled > 0)
+    assert ("PSP@5" in result.summary()) == (result.n_unlabeled > 0)
     along = metrics.evaluate(TRUE, TOP, GUESS, taxonomy=TREE, n_bootstrap=50)
     assert len(along.summary(propensity=False).splitlines()[1:]) == 10
 

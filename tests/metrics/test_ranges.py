@@ -42,7 +42,7 @@ def assert_span_is_the_range(metric: PerSample) -> None:
         metrics.RankedHits.psndcg,
         lambda hits, k: hits.psp(k, normalize=False),
     ],
-    ids=["P", "R", "F1", "nDCG", "PSP", "PSnDCG", "PSP not normalised"],
+    ids=["P", "R", "F1", "nDCG", "PSP", "PSnDCG", "PSP not normalized"],
 )
 def test_the_span_of_a_ranking_metric_is_its_range_over_all_truths_and_rankings(
     read: Callable[[metrics.RankedHits, int], PerSample], k: int
@@ -90,7 +90,7 @@ def figures(kinds: Kinds, rows: np.ndarray) -> dict[str, tuple[float, metrics.In
     result = metrics.evaluate(Y[rows], ranking, guess[rows], propensity=p, ks=[1], n_bootstrap=0)
     found = {f.name: (f.value, f.guaranteed) for f in result.figures if f.guaranteed is not None}
     plain = metrics.ranked_hits(Y[rows], ranking, 1, p).psp(1, normalize=False)
-    return found | {"PSP@1 not normalised": (plain.value, plain.guaranteed(0.05))}
+    return found | {"PSP@1 not normalized": (plain.value, plain.guaranteed(0.05))}
 
 
 def misses(kinds: Kinds, n: int, repeats: int) -> dict[str, float]:

@@ -55,26 +55,26 @@ def test_4_2_needs_the_normaliser_of_the_complete_truth_which_ndcg_does_not_have
     complete, p = np.array([1, 1]), np.array([0.5, 0.5])
     second = 1 / np.log2(3)
 
-    def with_observed_normaliser(y: np.ndarray) -> float:
+    def with_observed_normalizer(y: np.ndarray) -> float:
         ideal = [1, 1, 1 + second][y.sum()]
         return (y[0] / p[0] + second * y[1] / p[1]) / ideal
 
-    def with_complete_normaliser(y: np.ndarray) -> float:
+    def with_complete_normalizer(y: np.ndarray) -> float:
         return (y[0] / p[0] + second * y[1] / p[1]) / (1 + second)
 
-    assert expectation(complete, p, with_complete_normaliser) == pytest.approx(1)
-    assert expectation(complete, p, with_observed_normaliser) > 1.3
+    assert expectation(complete, p, with_complete_normalizer) == pytest.approx(1)
+    assert expectation(complete, p, with_observed_normalizer) > 1.3
 
 
 def test_normalised_psp_is_not_unbiased_for_precision_on_the_complete_truth() -> None:
     complete, p = np.array([1, 1, 0]), np.array([1.0, 0.1, 1.0])
     top = TopK([[0]], [[1]])
 
-    def normalised(y: np.ndarray) -> float:
+    def normalized(y: np.ndarray) -> float:
         return metrics.psp_at_k([y], top, 1, p)
 
     assert metrics.precision_at_k([complete], top, 1) == 1
-    assert expectation(complete, p, normalised) == pytest.approx(0.9 * 1 + 0.1 * 1 / 10)
+    assert expectation(complete, p, normalized) == pytest.approx(0.9 * 1 + 0.1 * 1 / 10)
 
 
 def test_4_3_fails_when_rho_is_taken_over_the_observed_pairs_only() -> None:

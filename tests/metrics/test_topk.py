@@ -28,7 +28,7 @@ def test_precision_divides_by_k_even_where_fewer_labels_exist() -> None:
     assert metrics.precision_at_k(Y, TOP, 3) == pytest.approx((2 + 1 + 0 + 2) / 3 / 4)
 
 
-def test_recall_divides_by_the_true_labels_and_counts_an_unlabelled_sample_as_zero() -> None:
+def test_recall_divides_by_the_true_labels_and_counts_an_unlabeled_sample_as_zero() -> None:
     assert metrics.recall_at_k(Y, TOP, 1) == pytest.approx((1 / 2 + 0 + 0 + 1 / 4) / 4)
     assert metrics.recall_at_k(Y, TOP, 3) == pytest.approx((2 / 2 + 1 / 1 + 0 + 2 / 4) / 4)
 

@@ -53,7 +53,7 @@ def test_scores_are_the_formula(normalize, center):
     np.testing.assert_allclose(model.log_scores(X, asked), wanted, atol=1e-5)
 
 
-def test_a_mean_centre_is_the_mean_of_the_labels_unit_points():
+def test_a_mean_center_is_the_mean_of_the_labels_unit_points():
     X, Y = separable(80, 6)
     model = TailClassifier().fit(X, Y)
     for label in range(6):
@@ -84,7 +84,7 @@ def test_beta_of_eq_41_is_in_the_scores_and_in_the_likelihood(beta):
 
 @pytest.mark.parametrize("p", [1.0, 0.3])
 @pytest.mark.parametrize("gamma", [0.3, 3, 30])
-def test_the_likeliest_centre_is_that_of_a_general_optimiser(gamma, p):
+def test_the_likeliest_center_is_that_of_a_general_optimizer(gamma, p):
     X, Y = noisy()
     points = unit(X)
     chances = np.full(4, p)
@@ -102,7 +102,7 @@ def test_the_likeliest_centre_is_that_of_a_general_optimiser(gamma, p):
 
 
 @pytest.mark.parametrize("p", [1.0, 0.6, 0.05])
-def test_the_likeliest_centre_is_the_fixed_point_of_the_paper(p):
+def test_the_likeliest_center_is_the_fixed_point_of_the_paper(p):
     X, Y = noisy()
     points, gamma = unit(X), 4
     chances = np.full(4, p)

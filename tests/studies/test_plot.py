@@ -30,7 +30,7 @@ def test_each_value_has_a_panel_with_its_own_curves(figure):
     assert found[1] == [("tree", [10], [1.0])]
 
 
-def test_a_figure_without_a_place_is_a_dashed_line_in_the_colour_of_its_curve(figure):
+def test_a_figure_without_a_place_is_a_dashed_line_in_the_color_of_its_curve(figure):
     _, line, published = figure.axes[0].lines
     assert list(published.get_ydata()) == [4.0, 4.0]
     assert published.get_linestyle() == "--"
@@ -51,7 +51,7 @@ def test_ticks_of_a_wide_axis_are_powers_alone(largest, shown):
     assert ticks[: len(shown)] == pytest.approx(shown)
 
 
-def test_curves_that_are_called_the_same_up_to_a_comma_have_their_own_colours():
+def test_curves_that_are_called_the_same_up_to_a_comma_have_their_own_colors():
     figure = pytest.importorskip("matplotlib.figure").Figure()
     names = ("tree", "tree, pruned", "line")
     rows = [{"data": "a", "learner": name, "x": x, "y": 1.0} for name in names for x in (1, 2)]

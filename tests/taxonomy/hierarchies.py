@@ -1,4 +1,4 @@
-"""A small forest, examples labelled along it, and the theory's formulas with dense matrices."""
+"""A small forest, examples labeled along it, and the theory's formulas with dense matrices."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,7 +12,7 @@ FOREST = Taxonomy.from_edges(
 )
 
 
-def labelled_forest(n, d, seed=0, taxonomy=FOREST, noise=0.3):
+def labeled_forest(n, d, seed=0, taxonomy=FOREST, noise=0.3):
     """Unit rows, and label sets drawn top-down by noisy linear decisions."""
     rng = np.random.default_rng(seed)
     X = unit_rows(sp.csr_array(rng.standard_normal((n, d)).astype(np.float32)))

@@ -46,7 +46,7 @@ def evaluate(
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Measure a model on labelled data: ten figures in plain words, or --all of them."""
+    """Measure a model on labeled data: ten figures in plain words, or --all of them."""
     from labelwood.errors import DataError
 
     check_order("eval", model, source)

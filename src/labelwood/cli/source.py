@@ -226,7 +226,9 @@ def in_options(message: str) -> str:
     message = re.sub(r"The '(?P<name>\w+)' parameter of (?P<owner>\w+)\b", parameter, message)
     message = re.sub(rf"\b(?P<name>{every})=(?P<value>\w+|'[^']*')", option, message)
     # Parameters of the vectorizer, where they are named without a value.
-    message = re.sub(r"(?<![\w.])(min_df|max_df|max_candidates)\b(?!=)", r"--set text.\1=…", message)
+    message = re.sub(
+        r"(?<![\w.])(min_df|max_df|max_candidates)\b(?!=)", r"--set text.\1=…", message
+    )
     message = re.sub(r"\bgive (m(?:in|ax)_df=)", r"give --set text.\1", message)
     message = re.sub(r"\bcalibrate=True\b", "--set calibrate=true", message)
     message = re.sub(r"\bby (format|encoding|delimiter|taxonomy)\b", r"by --\1", message)

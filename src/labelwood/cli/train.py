@@ -48,7 +48,7 @@ Threshold = Annotated[
 ]
 Unlabeled = Annotated[
     Path | None,
-    typer.Option(help="File of unlabelled points, whose labels --learner graph predicts."),
+    typer.Option(help="File of unlabeled points, whose labels --learner graph predicts."),
 ]
 SelfTrain = Annotated[
     bool,
@@ -82,7 +82,7 @@ def train(
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Train a model on labelled texts or features and save it."""
+    """Train a model on labeled texts or features and save it."""
     from labelwood.store.directory import check_replaceable
 
     check_replaceable(output)

@@ -44,7 +44,7 @@ def watch(
     baseline: Annotated[
         int | None,
         typer.Option(
-            help="Predictions that the baseline is learnt from.", min=30, show_default="200"
+            help="Predictions that the baseline is learned from.", min=30, show_default="200"
         ),
     ] = None,
     block: Annotated[

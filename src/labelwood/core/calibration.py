@@ -1,8 +1,8 @@
 """How often a score is right: a rising map from scores to probabilities, learned from outcomes.
 
 The map is an isotonic regression. Each run of scores that it pools becomes one knot, at their
-mean score, and probabilities between two knots lie on a line (centred isotonic regression, Oron and
-Flournoy 2017): a step function would call labels of different scores equally sure.
+mean score, and probabilities between two knots lie on a line (centered isotonic regression, Oron
+and Flournoy 2017): a step function would call labels of different scores equally sure.
 """
 
 import warnings

@@ -51,7 +51,7 @@ class ClassEstimator(ClassifierMixin, FittedEstimator):
         return matrix, Y.indices.astype(np.int64), weights
 
     def _check_classes(self, classes: AnyArray, multilabel: bool) -> None:
-        """Refuse a target of a kind that cannot be learnt."""
+        """Refuse a target of a kind that cannot be learned."""
         if multilabel:
             raise DataError("y must hold one class for each sample. Got label sets instead.")
 

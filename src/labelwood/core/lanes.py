@@ -2,7 +2,7 @@
 
 A kernel that does the same arithmetic for sixteen labels keeps their numbers in one
 vector: `Lanes` is LLVM's `<16 x float>`, which the compiler maps to whatever vector
-registers the processor has. Plain loops over sixteen numbers are not vectorised
+registers the processor has. Plain loops over sixteen numbers are not vectorized
 reliably (accumulators go through memory); this is, and it is what makes blocks of
 labels cheap.
 

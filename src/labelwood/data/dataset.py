@@ -34,7 +34,7 @@ class Dataset:
     ----------
     X : csr_array of shape (n, n_features), or None
         Features in float32, all finite, with sorted and unique indices. None for a set of
-        texts that has not been vectorised.
+        texts that has not been vectorized.
     Y : csr_array of shape (n, n_labels)
         Indicator of the labels, float32 ones, none of them a stored zero.
     label_names, feature_names : sequences of str, or None
@@ -166,7 +166,7 @@ class Dataset:
         n, n_labels = self.Y.shape
         counts = np.bincount(self.Y.indices, minlength=n_labels)
         if self.X is None:
-            features = "texts, not vectorised"
+            features = "texts, not vectorized"
         else:
             width = count(self.X.shape[1], "feature")
             features = f"{width}, {count(self.X.nnz, 'non-zero')}"

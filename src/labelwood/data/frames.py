@@ -13,7 +13,7 @@ from labelwood.core.frames import frame_column, frame_matrix, frame_names, is_fr
 from labelwood.core.labels import indicator, lists_to_indicator
 from labelwood.core.names import EMPTY_REFUSED, shown
 from labelwood.data.dataset import Dataset, check_texts
-from labelwood.data.readers.indicators import NestedIndicator, remark_on
+from labelwood.data.readers.indicators import NestedIndicator
 from labelwood.data.readers.label_cells import split_cells
 from labelwood.data.readers.missing_words import remark_on_missing_texts
 from labelwood.data.readers.options import ReadOptions

@@ -277,12 +277,12 @@ def _header_help() -> str:
     return "the first line must name arm, visitors and conversions (and day)"
 
 
-_COLOURS = ("#2b7bba", "#d1632a", "#3a9a5b", "#8a5bb5", "#b8860b")
+_COLORS = ("#2b7bba", "#d1632a", "#3a9a5b", "#8a5bb5", "#b8860b")
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP = 640, 300, 70, 40, 30
 
 
 def _svg(names: Sequence[str], looks: Sequence[Look], control: str) -> str:
-    """Greys and colours that can be read on white and on black."""
+    """Grays and colors that can be read on white and on black."""
     import html
 
     ends = [end for look in looks for one in look.differences for end in one if math.isfinite(end)]
@@ -300,13 +300,13 @@ def _svg(names: Sequence[str], looks: Sequence[Look], control: str) -> str:
         width = (_WIDTH - _LEFT - 20) / len(looks)
         return _LEFT + width * (look + (arm + 1) / (len(names) + 1))
 
-    grey = 'stroke="#808080" fill="none"'
+    gray = 'stroke="#808080" fill="none"'
     text = 'fill="#808080" font-family="sans-serif" font-size="12"'
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img">',
         f"<title>Difference to {html.escape(control)}, interval by interval</title>",
-        f'<path d="M{_LEFT} {y(0):.1f}H{_WIDTH - 20}" {grey} stroke-dasharray="4 3"/>',
-        f'<path d="M{_LEFT} {_TOP}V{_HEIGHT - _BOTTOM}" {grey}/>',
+        f'<path d="M{_LEFT} {y(0):.1f}H{_WIDTH - 20}" {gray} stroke-dasharray="4 3"/>',
+        f'<path d="M{_LEFT} {_TOP}V{_HEIGHT - _BOTTOM}" {gray}/>',
     ]
     for value in (low, 0.0, high):
         parts.append(
@@ -314,20 +314,20 @@ def _svg(names: Sequence[str], looks: Sequence[Look], control: str) -> str:
             f"{100 * value:+.1f} %</text>"
         )
     for j, name in enumerate(names):
-        colour = _COLOURS[j % len(_COLOURS)]
+        color = _COLORS[j % len(_COLORS)]
         parts.append(
-            f'<text x="{_LEFT + 110 * j}" y="16" fill="{colour}" font-family="sans-serif" '
+            f'<text x="{_LEFT + 110 * j}" y="16" fill="{color}" font-family="sans-serif" '
             f'font-size="12">{html.escape(name)}</text>'
         )
         for k, look in enumerate(looks):
             at, interval = x(k, j), look.differences[j]
             parts.append(
                 f'<path d="M{at:.1f} {y(interval.low):.1f}V{y(interval.high):.1f}" '
-                f'stroke="{colour}" stroke-width="2"/>'
+                f'stroke="{color}" stroke-width="2"/>'
             )
             if math.isfinite(look.estimates[j]):
                 parts.append(
-                    f'<circle cx="{at:.1f}" cy="{y(look.estimates[j]):.1f}" r="3" fill="{colour}"/>'
+                    f'<circle cx="{at:.1f}" cy="{y(look.estimates[j]):.1f}" r="3" fill="{color}"/>'
                 )
     for k, look in enumerate(looks):
         if look.day and (k == 0 or k == len(looks) - 1 or len(looks) <= 8):

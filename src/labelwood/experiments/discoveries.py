@@ -48,7 +48,7 @@ def best_arm_discovery_rate(
     ----------
     rejected : bool array of shape (runs, experiments)
     winners : int array of shape (runs, experiments)
-        The arm in whose favour; any number where nothing was rejected.
+        The arm in whose favor; any number where nothing was rejected.
     means : sequence of arrays
         The arms of each experiment.
     epsilon, control

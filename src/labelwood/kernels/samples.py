@@ -76,7 +76,7 @@ def _refuse_huge(values: AnyArray, name: str) -> None:
 
 
 class Targets:
-    """The columns to be learnt, a dense block of them at a time.
+    """The columns to be learned, a dense block of them at a time.
 
     The targets are `gain` × the matrix + `shift`, so that a sparse indicator can stand for
     targets of −1 and 1 without becoming dense.

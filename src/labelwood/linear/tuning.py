@@ -130,8 +130,8 @@ def tune_C(estimator: Any, X: CSR, Y: CSR, default: float) -> Tuning:
 
 def too_few(Y: CSR) -> str:
     """Why there are no held-out parts."""
-    n_labelled = int(np.count_nonzero(np.diff(Y.indptr)))
-    return f"{n_labelled} labelled samples are too few to hold any out"
+    n_labeled = int(np.count_nonzero(np.diff(Y.indptr)))
+    return f"{n_labeled} labeled samples are too few to hold any out"
 
 
 def held_out_parts(
@@ -143,15 +143,15 @@ def held_out_parts(
     more folds than trials may cost where fewer than `n_wanted` samples would be held out. With
     `whole` all others are there to fit on, whatever that costs.
     """
-    labelled = np.flatnonzero(np.diff(Y.indptr) > 0)
-    n_held_out = min(labelled.size // _N_FOLDS, _MAX_HELD_OUT)
+    labeled = np.flatnonzero(np.diff(Y.indptr) > 0)
+    n_held_out = min(labeled.size // _N_FOLDS, _MAX_HELD_OUT)
     if n_held_out < _MIN_HELD_OUT:
         return ()
-    order = np.random.default_rng(seed_sequence(random_state)).permutation(labelled)
+    order = np.random.default_rng(seed_sequence(random_state)).permutation(labeled)
     share = 1.0 if whole else _affordable_share(X, Y)
     affordable = min(share, _MAX_HELD_OUT / n_held_out)
     n_folds = int(np.clip(max(affordable, -(-n_wanted // n_held_out)), 1, _N_FOLDS))
-    size = int(min(share, 1.0) * labelled.size)
+    size = int(min(share, 1.0) * labeled.size)
     parts = []
     for fold in range(n_folds):
         first = fold * n_held_out

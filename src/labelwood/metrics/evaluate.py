@@ -122,7 +122,7 @@ def evaluate(
         figures=tuple(_figures(metrics, delta, n_bootstrap, random_state)),
         n_samples=Y.shape[0],
         n_labels=Y.shape[1],
-        n_unlabelled=int(np.count_nonzero(np.diff(Y.indptr) == 0)),
+        n_unlabeled=int(np.count_nonzero(np.diff(Y.indptr) == 0)),
         delta=float(delta),
         per_label=sets.per_label(names, by_label),
         sensitivity=sensitivity,

@@ -35,7 +35,7 @@ class Evaluation(Mapping[str, float]):
     Attributes
     ----------
     figures : tuple of Figure
-    n_samples, n_labels, n_unlabelled : int
+    n_samples, n_labels, n_unlabeled : int
         Samples, labels, and samples without labels.
     delta : float
         Each interval of its own is meant to fail with this probability.
@@ -51,7 +51,7 @@ class Evaluation(Mapping[str, float]):
     figures: tuple[Figure, ...]
     n_samples: int
     n_labels: int
-    n_unlabelled: int
+    n_unlabeled: int
     delta: float
     per_label: PerLabel
     sensitivity: tuple[Sensitivity, ...] = ()
@@ -108,7 +108,7 @@ class Evaluation(Mapping[str, float]):
         samples without a tag                        0.00        [0.00, 1.19]
         tags a sample                                1.00  the truth has 1.50
         """
-        wanted = propensity is True or (propensity is None and self.n_unlabelled > 0)
+        wanted = propensity is True or (propensity is None and self.n_unlabeled > 0)
         rows = [(words, self.figure(name)) for name, words in self._rows(wanted)]
         table = [(words, _cells(figure)[1], _interval_of_summary(figure)) for words, figure in rows]
         if self.tags_per_sample is not None:
@@ -141,9 +141,9 @@ class Evaluation(Mapping[str, float]):
         return [(name, text) for name, text in words.items() if name in self]
 
     def _head(self) -> str:
-        unlabelled = f" ({self.n_unlabelled:,} without labels)" if self.n_unlabelled else ""
+        unlabeled = f" ({self.n_unlabeled:,} without labels)" if self.n_unlabeled else ""
         return (
-            f"{self.n_samples:,} samples{unlabelled}, {self.n_labels:,} labels; "
+            f"{self.n_samples:,} samples{unlabeled}, {self.n_labels:,} labels; "
             f"percent, with {100 * (1 - self.delta):g} % intervals"
         )
 
@@ -152,7 +152,7 @@ class Evaluation(Mapping[str, float]):
         return {
             "n_samples": self.n_samples,
             "n_labels": self.n_labels,
-            "n_unlabelled": self.n_unlabelled,
+            "n_unlabeled": self.n_unlabeled,
             "delta": self.delta,
             "tags_per_sample": self.tags_per_sample,
             "true_per_sample": self.true_per_sample,

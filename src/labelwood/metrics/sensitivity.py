@@ -48,7 +48,7 @@ class Sensitivity:
 def sensitivities(
     hits: RankedHits, Y: CSR, propensity: Propensity, ks: Sequence[int]
 ) -> Iterator[Sensitivity]:
-    """PSP and PSnDCG (normalised) at each of `ks` over the published constants.
+    """PSP and PSnDCG (normalized) at each of `ks` over the published constants.
 
     `hits` are those of a ranking in the truth `Y`; they are weighted again, not matched again.
     """

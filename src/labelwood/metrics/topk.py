@@ -255,7 +255,7 @@ def psndcg_at_k(
     """PSnDCG@k: nDCG@k with hits weighted by inverse propensity, over the best possible.
 
     With `normalize=False` each sample's sum is divided by the best DCG of its recorded labels,
-    or of `n_relevant` labels: how many its complete truth has, known or modelled. Given the
+    or of `n_relevant` labels: how many its complete truth has, known or modeled. Given the
     true numbers it is the unbiased estimate of nDCG@k on the complete truth (Jain, Prabhu and
     Varma, KDD 2016, th. 4.2), and can exceed 1.
 
@@ -335,7 +335,7 @@ def _ratio(top: DoubleArray, bottom: DoubleArray, largest: float) -> PerSample:
 def best_dcg(n_relevant: DoubleArray, k: int) -> DoubleArray:
     """The DCG of the best ranking of k labels, where `n_relevant` are true.
 
-    A modelled number need not be whole: the value is then interpolated between the two whole
+    A modeled number need not be whole: the value is then interpolated between the two whole
     numbers next to it, and never below that of one label.
 
     Examples

@@ -22,7 +22,7 @@ _LEAST_ARROW = 0.005  # probability below which a transition is not drawn
 
 
 def plot_states(axes: Any, values: object, states: object) -> None:
-    """One feature over time, coloured by the states (of `predict`).
+    """One feature over time, colored by the states (of `predict`).
 
     Examples
     --------

@@ -74,8 +74,8 @@ def draw_panels(
     """A panel for each value of column `panel`: `y` against `x`, a curve for each of `curve`.
 
     A figure that has no `x`, such as a published one, is a dashed line across its panel, in
-    the colour of the curve that is called the same up to a comma. Every curve with an `x` has
-    a colour of its own.
+    the color of the curve that is called the same up to a comma. Every curve with an `x` has
+    a color of its own.
     """
     titles = list(dict.fromkeys(str(row[panel]) for row in rows))
     n_columns = min(3, len(titles))
@@ -84,11 +84,11 @@ def draw_panels(
     panels = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
     for axes in panels[len(titles) :]:
         axes.remove()
-    colours = _colours(rows, curve, x)
+    colors = _colors(rows, curve, x)
     for axes, title in zip(panels, titles, strict=False):
         own = [row for row in rows if row[panel] == title and row.get(y) is not None]
         for name in dict.fromkeys(str(row[curve]) for row in own):
-            _curve(axes, [row for row in own if row[curve] == name], x, y, name, colours)
+            _curve(axes, [row for row in own if row[curve] == name], x, y, name, colors)
         axes.set(title=title, xlabel=x, ylabel=y, xscale="log")
         values: list[Any] = [row[y] for row in own]
         axes.set_ylim(0, 1.08 * max(values, default=1))
@@ -96,25 +96,25 @@ def draw_panels(
     legend_below(figure, panels[: len(titles)])
 
 
-def _colours(rows: Sequence["Row"], curve: str, x: str) -> dict[str, str]:
-    """A colour for every curve; those without `x` share that of their name up to a comma."""
+def _colors(rows: Sequence["Row"], curve: str, x: str) -> dict[str, str]:
+    """A color for every curve; those without `x` share that of their name up to a comma."""
     placed = {str(row[curve]) for row in rows if row.get(x) is not None}
-    colours: dict[str, str] = {}
+    colors: dict[str, str] = {}
     for name in dict.fromkeys(str(row[curve]) for row in rows):
         base = name if name in placed else name.partition(",")[0]
-        colours[name] = colours.setdefault(base, f"C{len(set(colours.values()))}")
-    return colours
+        colors[name] = colors.setdefault(base, f"C{len(set(colors.values()))}")
+    return colors
 
 
 def _curve(
-    axes: Any, rows: Sequence["Row"], x: str, y: str, name: str, colours: dict[str, str]
+    axes: Any, rows: Sequence["Row"], x: str, y: str, name: str, colors: dict[str, str]
 ) -> None:
-    colour = colours[name]
+    color = colors[name]
     points = [(row[x], row[y]) for row in rows if row.get(x) is not None]
     if points:
-        axes.plot(*zip(*points, strict=True), "o-", markersize=4, color=colour, label=name)
+        axes.plot(*zip(*points, strict=True), "o-", markersize=4, color=color, label=name)
     else:
-        axes.axhline(rows[0][y], linestyle="--", linewidth=1, color=colour, label=name)
+        axes.axhline(rows[0][y], linestyle="--", linewidth=1, color=color, label=name)
 
 
 def plain_ticks(axis: Any) -> None:

@@ -92,14 +92,14 @@ def draw(figure: Any, rows: Sequence[Row]) -> None:
     parts = list(dict.fromkeys(row["data"] for row in rows))
     figure.set_size_inches(9, 2.6 * len(parts) + 0.6)
     panels = figure.subplots(len(parts), len(METRICS), squeeze=False)
-    colours = {learner: f"C{i}" for i, learner in enumerate(LEARNERS)}
+    colors = {learner: f"C{i}" for i, learner in enumerate(LEARNERS)}
     for row in rows:
         learner, _, published = str(row["learner"]).partition(", ")
         style = ".--" if published else ".-"
         for panel, metric in zip(panels[parts.index(row["data"])], METRICS, strict=True):
             values = [row.get(f"{metric}@{k}") for k in KS]
             if None not in values:
-                panel.plot(KS, values, style, color=colours[learner], label=row["learner"])
+                panel.plot(KS, values, style, color=colors[learner], label=row["learner"])
             panel.set_title(f"{row['data']}: {metric}@k, percent")
             panel.set_xticks(KS)
     legend_below(figure, panels[:, 0])

@@ -21,7 +21,7 @@ from labelwood.metrics.evaluate import Evaluation, evaluate
 from labelwood.metrics.label_sets import f1_score
 from labelwood.metrics.propensity import propensity
 from labelwood.tagger import decisions, memory
-from labelwood.tagger.inputs import labelled_data
+from labelwood.tagger.inputs import labeled_data
 from labelwood.tagger.names import matched_labels
 from labelwood.tagger.overlap import Hashes, merged, sample_hashes
 from labelwood.tagger.ruled import RuledTagger
@@ -223,7 +223,7 @@ class Tagger(RuledTagger):
 
     def _more_samples(self, X: object, y: object) -> tuple[CSR, CSR, list[str], Hashes]:
         """Features, labels over all labels with the new ones last, names of all, and hashes."""
-        dataset = memory.require_labels(labelled_data(X, y))
+        dataset = memory.require_labels(labeled_data(X, y))
         Y, names, _ = matched_labels(self.label_names_, dataset, may_be_new=True)
         return self.features(dataset), Y, names, sample_hashes(self, dataset)
 
@@ -324,14 +324,14 @@ class Tagger(RuledTagger):
 
     def score(self, X: object, y: object = None) -> float:
         """Micro-F1 of the predicted labels: 2 · right / (predicted + true)."""
-        dataset = labelled_data(X, y)
+        dataset = labeled_data(X, y)
         truth, _, _ = matched_labels(self.label_names_, dataset)
         decided = self._decide(self.features(dataset))
         decided.resize(truth.shape)
         return f1_score(truth, decided, "micro")
 
     def evaluate(self, dataset: Dataset, **options: Any) -> Evaluation:
-        """Metrics on a labelled data set, with propensities from the training counts.
+        """Metrics on a labeled data set, with propensities from the training counts.
 
         Labels are matched by name. A label never seen in training stays in the truth,
         where it can only be missed (propensity-scored intervals take the labels as known

@@ -15,7 +15,7 @@ from labelwood.data.frames import frame_texts, label_matrix, lists_dataset
 from labelwood.errors import DataError
 
 
-def labelled_data(X: object, y: object, label_separator: str | None = None) -> Dataset:
+def labeled_data(X: object, y: object, label_separator: str | None = None) -> Dataset:
     """A data set as it is, or one made of texts (or features) and labels."""
     if isinstance(X, Dataset):
         if y is not None:

@@ -15,7 +15,7 @@ MEKA = """% a comment
 @attribute 'an owl' {0,1}
 @ATTRIBUTE cat {0, 1}
 @attribute weight\tnumeric
-@attribute colour {brown,'off white', "it's"}
+@attribute color {brown,'off white', "it's"}
 @attribute seen {0,1}
 
 @DATA
@@ -52,7 +52,7 @@ def test_dense_rows_with_the_labels_that_the_relation_counts(write):
     assert data.label_names == ("an owl", "cat")
     assert data.label_lists() == [["an owl"], ["cat"], ["an owl", "cat"]]
     assert data.feature_names == (
-        "weight", "colour=brown", "colour=off white", "colour=it's", "seen",
+        "weight", "color=brown", "color=off white", "color=it's", "seen",
     )  # fmt: skip
     assert data.X.toarray().tolist() == [[2.5, 1, 0, 0, 1], [0, 0, 1, 0, 0], [-10, 0, 0, 1, 1]]
     assert data.X.nnz == 7
@@ -166,7 +166,7 @@ def test_line_ends_byte_order_mark_and_blank_lines_are_legal(write, end):
         ("1,0,2.5,brown\n", r"line 11: found 4 fields where 5 are expected"),
         (
             "1,0,2.5,green,1\n",
-            r"line 11: found 'green' for 'colour' where one of the values in the",
+            r"line 11: found 'green' for 'color' where one of the values in the",
         ),
         ("1,0,x,brown,1\n", r"line 11: found 'x' for 'weight' where a finite number is expected"),
         ("1,0,nan,brown,1\n", r"line 11: found 'nan' for 'weight' where a finite number"),

@@ -297,9 +297,11 @@ def test_real_data_are_read_whole(shared_data):
 @pytest.mark.parametrize("later", ["2.5", "null", "true", "[1]", None])
 def test_a_guessed_key_that_holds_no_ids_is_left_alone(write, later):
     second = "" if later is None else f', "number": {later}'
-    lines = f'{{"text": "a", "labels": ["x"], "number": 1}}\n{{"text": "b", "labels": []{second}}}\n'
+    lines = (
+        f'{{"text": "a", "labels": ["x"], "number": 1}}\n{{"text": "b", "labels": []{second}}}\n'
+    )
     data = load_dataset(write("a.jsonl", lines))
     assert data.ids is None
     assert "ids from" not in data.description
-    with pytest.raises(DataError, match="line 2: .*number"):
+    with pytest.raises(DataError, match=r"line 2: .*number"):
         load_dataset(write("a.jsonl", lines), id_column="number")

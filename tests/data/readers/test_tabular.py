@@ -82,7 +82,7 @@ def test_a_header_alone_gives_no_points(write):
     data = load_dataset(write("a.csv", "text,labels\n"))
     assert (len(data), data.label_lists()) == (0, [])
     assert repr(data).startswith(
-        "Dataset('a.csv (CSV)': 0 samples, texts, not vectorised, 0 labels"
+        "Dataset('a.csv (CSV)': 0 samples, texts, not vectorized, 0 labels"
     )
 
 

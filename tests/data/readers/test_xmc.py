@@ -203,7 +203,7 @@ def test_a_name_of_blanks_is_not_written(tmp_path):
 
 def test_texts_alone_cannot_be_written(tmp_path):
     data = Dataset(None, random_labels(1, 1), texts=["a"])
-    with pytest.raises(DataError, match="vectorise them first, or write JSONL"):
+    with pytest.raises(DataError, match="vectorize them first, or write JSONL"):
         save_dataset(data, tmp_path / "a.txt")
     assert list(tmp_path.iterdir()) == []
 

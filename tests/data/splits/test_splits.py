@@ -130,8 +130,8 @@ def test_samples_without_labels_are_spread_evenly():
 
     folds = stratified_folds(Y, 4, random_state=0)
 
-    unlabelled = np.diff(Y.indptr) == 0
-    assert np.bincount(folds[unlabelled]).min() >= np.count_nonzero(unlabelled) // 4 - 3
+    unlabeled = np.diff(Y.indptr) == 0
+    assert np.bincount(folds[unlabeled]).min() >= np.count_nonzero(unlabeled) // 4 - 3
 
 
 def test_labels_that_occur_once_leave_no_part_empty():

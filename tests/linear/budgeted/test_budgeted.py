@@ -133,7 +133,7 @@ def test_shrinking_is_the_proximal_map_of_the_squared_sum_of_norms(norms, step, 
     for h, norm in enumerate(norms):
         group = u[:, starts[h] : starts[h + 1]]
         group *= norm / np.linalg.norm(group)
-    # Groups keep their direction; their lengths r ≥ 0 minimise ½‖r − norms‖² + step/2 (Σr)².
+    # Groups keep their direction; their lengths r ≥ 0 minimize ½‖r − norms‖² + step/2 (Σr)².
     system = np.vstack([np.eye(len(norms)), np.full(len(norms), np.sqrt(step))])
     lengths = nnls(system, np.append(norms, 0.0))[0]
     shrunk = u.copy()
@@ -177,8 +177,8 @@ def two_problems(request):
     costs, w = rng.random((2, 20)), rng.standard_normal((2, 4))
     slack = np.maximum(0, 1 - signs * (w @ X.T))
     active = costs * (slack > 0)
-    centre = active @ X / active.sum(axis=1, keepdims=True) if request.param else np.zeros((2, 4))
-    curvature = 1 + 2 * np.einsum("vi,vij->vj", active, (X - centre[:, None]) ** 2)
+    center = active @ X / active.sum(axis=1, keepdims=True) if request.param else np.zeros((2, 4))
+    curvature = 1 + 2 * np.einsum("vi,vij->vj", active, (X - center[:, None]) ** 2)
     return X, costs * slack * signs, costs, request.param, w, curvature
 
 

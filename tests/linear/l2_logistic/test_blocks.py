@@ -53,7 +53,7 @@ def solve(X, signs, live, positive, negative, *, rows=None, bias=1, tol=1e-3, ma
 
 
 def with_constant(X, bias):
-    """The rows with the constant feature last, so that its weight is regularised too."""
+    """The rows with the constant feature last, so that its weight is regularized too."""
     return hstack([X, np.full((X.shape[0], 1), bias)], format="csr").astype(np.float64)
 
 

@@ -87,8 +87,8 @@ def test_where_no_label_has_a_point_none_is_predicted(learner):
 
 def test_points_without_labels_do_not_confuse_the_others(learner):
     X, Y = separable(100, 4)
-    labelled = np.diff(Y.indptr) > 0
-    X, Y = X[labelled], Y[labelled]
+    labeled = np.diff(Y.indptr) > 0
+    X, Y = X[labeled], Y[labeled]
     noise = sp.random_array((60, 4), density=0.5, format="csr", rng=np.random.default_rng(0))
     strangers = sp.hstack([sp.csr_array((60, 4)), noise])
     learner.fit(stacked(X, strangers), stacked(Y, sp.csr_array((60, 4))))
@@ -104,7 +104,7 @@ def test_a_point_without_labels_speaks_against_all_of_them():
     assert np.all(scores[1] < scores[0])
 
 
-def test_points_without_features_are_learnt_from(learner):
+def test_points_without_features_are_learned_from(learner):
     X, Y = separable(100, 4)
     labels_of_empty = np.zeros((40, 5), dtype=np.float32)
     labels_of_empty[:, 4] = 1
@@ -170,8 +170,8 @@ def test_equal_rows_get_equal_answers(learner):
     top = learner.predict_topk(twice, 5)
     np.testing.assert_array_equal(top.labels[:60], top.labels[60:])
     np.testing.assert_array_equal(top.scores[:60], top.scores[60:])
-    labelled = np.diff(Y.indptr) > 0
-    assert share_right(learner, X[labelled], Y[labelled]) > 0.95
+    labeled = np.diff(Y.indptr) > 0
+    assert share_right(learner, X[labeled], Y[labeled]) > 0.95
 
 
 def test_a_row_given_three_times_weighs_three_times():
@@ -186,9 +186,9 @@ def odd_data(draw):
     """Small data with any share of empty rows, unused labels, equal rows and lone labels."""
     n, d, n_labels = (draw(st.integers(1, high)) for high in (12, 3, 20))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    density, labelled = (draw(st.sampled_from([0.0, 0.1, 0.5, 1.0])) for _ in range(2))
+    density, labeled = (draw(st.sampled_from([0.0, 0.1, 0.5, 1.0])) for _ in range(2))
     X = rng.integers(1, 4, (n, d)) * (rng.random((n, d)) < density)
-    Y = rng.random((n, n_labels)) < labelled
+    Y = rng.random((n, n_labels)) < labeled
     copies = rng.integers(n, size=n) if draw(st.booleans()) else np.arange(n)
     return csr(X[copies]), csr(Y[copies])
 

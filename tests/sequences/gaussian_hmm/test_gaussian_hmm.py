@@ -291,7 +291,7 @@ def test_partial_fit_drops_what_described_the_fit(tmp_path):
     assert model.fit(X).certificate_.n_starts == 1
 
 
-def test_a_small_batch_moves_what_a_long_fit_learnt_by_its_share_of_the_rows():
+def test_a_small_batch_moves_what_a_long_fit_learned_by_its_share_of_the_rows():
     X, _, _ = simulated(4_000, 2, 2, seed=4)
     model = GaussianHMM(2, n_init=1, random_state=0).fit(X[:3_960])
     before = model.online_

@@ -92,7 +92,7 @@ def test_recursive_residuals_agree_with_least_squares(regress):
             figure.probabilities, figure.baseline, np.zeros(0), x,
             figure.shifts, figure.weights, figure.settings, 1.0,
         )  # fmt: skip
-    found = kernels.standardise(figure.baseline, y[39] - y[0], figure.settings)
+    found = kernels.standardize(figure.baseline, y[39] - y[0], figure.settings)
     z = y - y[0]
     first = 1 if regress else 0
     columns = [np.ones(39 - first)] + ([z[:38]] if regress else [])
@@ -113,7 +113,7 @@ def test_normal_scores_have_the_probability_of_students_t(freedom):
         assert score == pytest.approx(stats.norm.ppf(stats.t.cdf(t, freedom)), abs=0.003)
 
 
-def test_scores_of_a_learnt_baseline_are_standard_normal_whatever_the_stream():
+def test_scores_of_a_learned_baseline_are_standard_normal_whatever_the_stream():
     rng = np.random.default_rng(0)
     scores = []
     for _ in range(300):
@@ -121,7 +121,7 @@ def test_scores_of_a_learnt_baseline_are_standard_normal_whatever_the_stream():
         for x in rng.normal(50, 7, 40):
             if figure.baseline[kernels.STEP] >= 30:
                 y = x - figure.baseline[kernels.OFFSET]
-                scores.append(kernels.standardise(figure.baseline, y, figure.settings))
+                scores.append(kernels.standardize(figure.baseline, y, figure.settings))
             kernels.advance(
                 figure.probabilities, figure.baseline, np.zeros(0), x,
                 figure.shifts, figure.weights, figure.settings, 1.0,
@@ -154,7 +154,7 @@ def test_a_shift_in_the_other_direction_does_not_alarm():
 @pytest.mark.slow
 @pytest.mark.parametrize("baseline_size", [200, 1000])
 @pytest.mark.parametrize("phi", [0.0, 0.5])
-def test_a_learnt_baseline_keeps_the_run_length(baseline_size, phi):
+def test_a_learned_baseline_keeps_the_run_length(baseline_size, phi):
     scenario = Scenario(known=False, baseline_size=baseline_size, phi=phi)
     delays = simulate_delays(scenario, 2_000, n_jobs=2)
     error = delays.std() / math.sqrt(delays.size)
@@ -172,7 +172,7 @@ def test_the_table_of_levels_is_what_calibration_finds():
             assert math.log(level / (1 - level)) == pytest.approx(found + 0.04, abs=0.06)
 
 
-def test_a_short_learnt_baseline_keeps_a_short_promise():
+def test_a_short_learned_baseline_keeps_a_short_promise():
     delays = simulate_delays(Scenario(run_length=200, known=False, baseline_size=50), 1_500)
     error = delays.std() / math.sqrt(delays.size)
     assert delays.mean() > 200 - 2 * error
@@ -413,7 +413,7 @@ def test_parameters_outside_their_constraints_are_refused(parameters, message):
         (lambda state: state.update(figures=3), "not the state of a monitor"),
         (lambda state: state["parameters"].update(direction="x"), "'direction' parameter"),
         (lambda state: state["parameters"].update(mean="a"), "mean must be 1 finite numbers"),
-        (lambda state: state["parameters"].update(colour=1), "not the state of a monitor"),
+        (lambda state: state["parameters"].update(color=1), "not the state of a monitor"),
     ],
 )
 def test_a_damaged_state_is_refused(change, message):

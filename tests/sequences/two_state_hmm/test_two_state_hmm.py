@@ -175,9 +175,9 @@ def test_data_without_noise_are_fitted_with_a_warning(mean):
     assert (sign * model.predict(X) == z).all()
 
 
-def test_data_that_were_not_centred_are_fitted_with_a_warning():
+def test_data_that_were_not_centered_are_fitted_with_a_warning():
     X, _, _ = simulated(200, 2)
-    with pytest.warns(LabelwoodWarning, match="one side of zero .* centre the data"):
+    with pytest.warns(LabelwoodWarning, match="one side of zero .* center the data"):
         TwoStateGaussianHMM(n_init=2, random_state=0).fit(X + 100)
 
 

@@ -23,10 +23,10 @@ def test_samples_have_the_signal_and_the_chain_that_were_asked_for():
 def test_errors_fall_linearly_to_the_statistical_floor_and_starts_agree():
     rows = list(convergence.rows("η² = 1.5 (text)", Options()))
     assert len(rows) == 5
-    assert max(row["optimisation error"] for row in rows) < 1e-8
+    assert max(row["optimization error"] for row in rows) < 1e-8
     assert 0.4 < rows[0]["factor"] < 0.6
     assert 0.5 < rows[0]["statistical error"] / math.sqrt(10 / 1000) < 2
-    errors = np.log(from_text(rows[1]["trace of optimisation error"])[5:25])
+    errors = np.log(from_text(rows[1]["trace of optimization error"])[5:25])
     residuals = errors - np.polyval(np.polyfit(np.arange(20), errors, 1), np.arange(20))
     assert np.abs(residuals).max() < 0.3
 

@@ -12,7 +12,7 @@ from labelwood import (
 )
 from labelwood.data.dataset import Dataset
 from labelwood.studies.hrls.rcv1 import LEARNERS, MARGINS, PUBLISHED
-from taxonomy.hierarchies import FOREST, labelled_forest
+from taxonomy.hierarchies import FOREST, labeled_forest
 
 N_TRAIN, N_TEST = 300, 100
 
@@ -22,7 +22,7 @@ def folder(tmp_path_factory):
     """Made-up documents along a small forest, in the files of the real ones."""
     place = tmp_path_factory.mktemp("study") / "rcv1-15k-hier"
     place.mkdir()
-    X, Y = labelled_forest(N_TRAIN + N_TEST, 12)
+    X, Y = labeled_forest(N_TRAIN + N_TEST, 12)
     for name, rows in (("train", slice(N_TRAIN)), ("test", slice(N_TRAIN, None))):
         save_dataset(Dataset(X=X[rows], Y=Y[rows]), place / f"{name}.txt.xz")
     edges = [f"{parent} {child}\n" for child, parent in enumerate(FOREST.parent)]

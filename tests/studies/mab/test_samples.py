@@ -47,8 +47,8 @@ def test_every_problem_has_a_row_and_every_part_a_slope(result):
             assert row["times"] == row["samples"] / row["sum"]
             assert row["right"] == 1
         points = np.log([(row["sum"], row["samples"]) for row in problems])
-        (x, y), centre = points.T, points.mean(axis=0)
-        slope = ((x - centre[0]) * (y - centre[1])).sum() / ((x - centre[0]) ** 2).sum()
+        (x, y), center = points.T, points.mean(axis=0)
+        slope = ((x - center[0]) * (y - center[1])).sum() / ((x - center[0]) ** 2).sum()
         assert last["slope"] == pytest.approx(slope)
 
 

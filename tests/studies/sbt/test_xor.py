@@ -12,7 +12,7 @@ def result():
 
 @pytest.mark.parametrize(
     ("part", "low", "high"),
-    [("original", 0, 1), ("centred", -0.5, 0.5), ("rescaled", -(3**0.5), 3**0.5)],
+    [("original", 0, 1), ("centered", -0.5, 0.5), ("rescaled", -(3**0.5), 3**0.5)],
 )
 def test_two_normal_features_decide_by_their_signs_and_the_rest_is_uniform(part, low, high):
     split = xor(3_000, 1_000, 4, part, seed=1)
@@ -39,7 +39,7 @@ def test_every_learner_has_a_row_for_each_number_of_noise_features(result):
     trees = ["SBT (B = 1)", "SBT (B = 3)", "SBT without pairs (B = 1)"]
     others = ["FGM", "linear SVM", "CART", "random forest"]
     expected = [("original", 10, learner) for learner in trees + others]
-    for part in ("centred", "rescaled"):
+    for part in ("centered", "rescaled"):
         expected += [(part, 10, learner) for learner in trees]
     found = [(row["features"], row["noise"], row["learner"]) for row in result.rows]
     assert found == expected
@@ -74,5 +74,5 @@ def test_the_plot_has_a_panel_for_each_scale_and_names_the_learners(result):
     from labelwood.studies._plot import svg
 
     image = svg(studies.find("sbt-xor").draw, result.rows).decode()
-    for text in ("original", "centred", "rescaled", "SBT without pairs (B = 1)", "random forest"):
+    for text in ("original", "centered", "rescaled", "SBT without pairs (B = 1)", "random forest"):
         assert f">{text}<" in image

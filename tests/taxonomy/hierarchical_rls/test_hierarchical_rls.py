@@ -16,7 +16,7 @@ from taxonomy.hierarchies import (
     FOREST,
     consistent,
     dense_weights,
-    labelled_forest,
+    labeled_forest,
     state,
 )
 
@@ -25,7 +25,7 @@ NAMES = FOREST.names
 
 @pytest.mark.parametrize("train", ["hierarchical", "independent"])
 def test_fit_gives_the_weights_of_a_dense_solve(train):
-    X, Y = labelled_forest(80, 12)
+    X, Y = labeled_forest(80, 12)
     model = HierarchicalRLSClassifier(FOREST, train=train, tol=1e-9).fit(X, Y)
     wanted = dense_weights(X, Y, FOREST, independent=train == "independent")
     np.testing.assert_allclose(model.coef_.toarray().T, wanted, atol=1e-6)
@@ -33,14 +33,14 @@ def test_fit_gives_the_weights_of_a_dense_solve(train):
 
 
 def test_fit_is_exact_where_there_are_more_features_than_rows():
-    X, Y = labelled_forest(60, 5)
+    X, Y = labeled_forest(60, 5)
     X = unit_rows(sp.hstack([X, random_csr(60, 300, density=0.05)], format="csr"))
     model = HierarchicalRLSClassifier(FOREST).fit(X, Y)
     np.testing.assert_allclose(model.coef_.toarray().T, dense_weights(X, Y, FOREST), atol=2e-6)
 
 
 def test_a_fit_that_meets_its_limit_says_so():
-    X, Y = labelled_forest(80, 12)
+    X, Y = labeled_forest(80, 12)
     with pytest.warns(ConvergenceWarning, match="iteration limit for 7 nodes; raise max_iter"):
         model = HierarchicalRLSClassifier(FOREST, max_iter=2).fit(X, Y)
     assert model.n_iter_ == 2
@@ -49,7 +49,7 @@ def test_a_fit_that_meets_its_limit_says_so():
 
 
 def test_a_fit_that_cannot_fit_into_memory_is_refused(monkeypatch):
-    X, Y = labelled_forest(80, 12)
+    X, Y = labeled_forest(80, 12)
     monkeypatch.setattr("labelwood.core.memory.available_memory", lambda: 1000)
     with pytest.raises(MemoryError, match=r"solving the nodes needs .* learn by partial_fit"):
         HierarchicalRLSClassifier(FOREST).fit(X, Y)
@@ -57,13 +57,13 @@ def test_a_fit_that_cannot_fit_into_memory_is_refused(monkeypatch):
 
 def test_more_nodes_than_are_solved_side_by_side():
     wide = Taxonomy(tuple(f"n{i}" for i in range(40)), np.array([-1, *[0] * 39]))
-    X, Y = labelled_forest(50, 6, taxonomy=wide)
+    X, Y = labeled_forest(50, 6, taxonomy=wide)
     model = HierarchicalRLSClassifier(wide, n_jobs=2).fit(X, Y)
     np.testing.assert_allclose(model.coef_.toarray().T, dense_weights(X, Y, wide), atol=2e-6)
 
 
 def test_the_current_instance_shrinks_a_margin_and_keeps_its_sign():
-    X, Y = labelled_forest(40, 8)
+    X, Y = labeled_forest(40, 8)
     model = HierarchicalRLSClassifier(FOREST).partial_fit(X[:30], Y[:30])
     for path in model.explain(X[30:]):
         for one in path:
@@ -71,7 +71,7 @@ def test_the_current_instance_shrinks_a_margin_and_keeps_its_sign():
 
 
 def test_predictions_agree_with_the_forest_and_follow_the_margins_from_the_top():
-    X, Y = labelled_forest(200, 8)
+    X, Y = labeled_forest(200, 8)
     model = HierarchicalRLSClassifier(FOREST).fit(X[:150], Y[:150])
     predicted = model.predict(X[150:])
     margins = X[150:].toarray() @ model.coef_.toarray().T
@@ -85,7 +85,7 @@ def test_predictions_agree_with_the_forest_and_follow_the_margins_from_the_top()
 
 
 def test_scores_are_the_margins_of_the_labels_that_were_reached():
-    X, Y = labelled_forest(200, 8)
+    X, Y = labeled_forest(200, 8)
     model = HierarchicalRLSClassifier(FOREST).fit(X[:150], Y[:150])
     scores, predicted = model.decision_function(X[150:]), model.predict(X[150:]).toarray()
     margins = X[150:].toarray() @ model.coef_.toarray().T
@@ -101,7 +101,7 @@ def test_scores_are_the_margins_of_the_labels_that_were_reached():
 @given(st.integers(0, 10**6))
 @settings(max_examples=20)
 def test_no_ranking_has_a_label_before_its_parent(seed):
-    X, Y = labelled_forest(40, 4, seed=seed)
+    X, Y = labeled_forest(40, 4, seed=seed)
     top = HierarchicalRLSClassifier(FOREST).partial_fit(X, Y).predict_topk(X, 5)
     for labels, scores in zip(top.labels, top.scores, strict=True):
         found = labels[labels >= 0].tolist()
@@ -111,7 +111,7 @@ def test_no_ranking_has_a_label_before_its_parent(seed):
 
 
 def test_the_score_of_a_label_is_the_product_along_its_path():
-    X, Y = labelled_forest(60, 8)
+    X, Y = labeled_forest(60, 8)
     model = HierarchicalRLSClassifier(FOREST).fit(X, Y)
     margins = X.toarray() @ model.coef_.toarray().T
     top = model.predict_topk(X, 7)
@@ -122,7 +122,7 @@ def test_the_score_of_a_label_is_the_product_along_its_path():
 
 
 def test_labels_are_matched_to_the_taxonomy_by_name_and_by_column():
-    X, Y = labelled_forest(60, 8)
+    X, Y = labeled_forest(60, 8)
     by_name = [[NAMES[i] for i in row.nonzero()[0]] for row in Y.toarray()]
     shuffled = FOREST.align(sorted(NAMES))
     names = HierarchicalRLSClassifier(shuffled).fit(X, by_name)
@@ -133,7 +133,7 @@ def test_labels_are_matched_to_the_taxonomy_by_name_and_by_column():
 
 
 def test_nodes_without_examples_are_listed_and_never_predicted():
-    X, Y = labelled_forest(60, 8)
+    X, Y = labeled_forest(60, 8)
     never = Y.toarray()
     never[:, NAMES.index("a1x")] = 0
     never[:, [NAMES.index("b"), NAMES.index("b1")]] = 0
@@ -160,7 +160,7 @@ def test_empty_label_sets_and_partial_and_multiple_paths_are_learned():
 
 
 def test_without_a_taxonomy_every_label_is_a_root():
-    X, Y = labelled_forest(60, 8)
+    X, Y = labeled_forest(60, 8)
     flat = HierarchicalRLSClassifier().fit(X, Y)
     alone = HierarchicalRLSClassifier(FOREST, train="independent").fit(X, Y)
     assert (flat.parent_ == -1).all()
@@ -168,7 +168,7 @@ def test_without_a_taxonomy_every_label_is_a_root():
 
 
 def test_a_label_set_against_the_taxonomy_is_refused_or_closed():
-    X, _ = labelled_forest(2, 8)
+    X, _ = labeled_forest(2, 8)
     sets = [["a", "a1"], ["a1x", "b"]]
     why = r"Row 1 has labels without their parents: 'a1x' \(parent 'a1'\).*close_labels=True"
     for learn in ("fit", "partial_fit"):
@@ -184,7 +184,7 @@ def test_a_label_set_against_the_taxonomy_is_refused_or_closed():
 
 
 def test_an_unknown_label_is_refused():
-    X, Y = labelled_forest(2, 8)
+    X, Y = labeled_forest(2, 8)
     with pytest.raises(DataError, match="Sample 1 has the unknown label 'zebra'"):
         HierarchicalRLSClassifier(FOREST).fit(X, [["a"], ["zebra"]])
     model = HierarchicalRLSClassifier().partial_fit(X, [["a"], ["b"]])
@@ -203,7 +203,7 @@ def test_a_taxonomy_needs_label_sets():
 
 
 def test_an_empty_row_is_skipped_and_gets_no_label():
-    X, Y = labelled_forest(60, 8)
+    X, Y = labeled_forest(60, 8)
     padded = sp.vstack([X, sp.csr_array((5, 8), dtype=np.float32)], format="csr")
     labels = sp.vstack([Y, Y[:5]], format="csr")
     why = "^5 of 65 rows are empty and are skipped"
@@ -217,7 +217,7 @@ def test_an_empty_row_is_skipped_and_gets_no_label():
 
 
 def test_stored_zeros_make_no_row():
-    X, Y = labelled_forest(60, 8)
+    X, Y = labeled_forest(60, 8)
     zeros = sp.csr_array((np.zeros(8, dtype=np.float32), (np.zeros(8, int), range(8))), (1, 8))
     padded, labels = sp.vstack([zeros, X], format="csr"), sp.vstack([Y[[0]], Y], format="csr")
     with pytest.warns(LabelwoodWarning, match="^1 of 61 rows are empty and are skipped"):
@@ -228,7 +228,7 @@ def test_stored_zeros_make_no_row():
 
 
 def test_rows_are_scaled_to_unit_length_which_is_said_once():
-    X, Y = labelled_forest(60, 8)
+    X, Y = labeled_forest(60, 8)
     scaled = sp.csr_array(X * np.arange(1, 61)[:, None], dtype=np.float32)
     model = HierarchicalRLSClassifier(FOREST)
     with pytest.warns(LabelwoodWarning, match="29 of 30 rows were scaled to unit length"):
@@ -242,7 +242,7 @@ def test_rows_are_scaled_to_unit_length_which_is_said_once():
 
 
 def test_values_that_are_no_numbers_are_refused_and_leave_the_model_as_it_was():
-    X, Y = labelled_forest(60, 8)
+    X, Y = labeled_forest(60, 8)
     model = HierarchicalRLSClassifier(FOREST).partial_fit(X[:30], Y[:30])
     before = state(model)
     broken = X[30:].copy()
@@ -253,14 +253,14 @@ def test_values_that_are_no_numbers_are_refused_and_leave_the_model_as_it_was():
 
 
 def test_another_width_is_refused():
-    X, Y = labelled_forest(60, 8)
+    X, Y = labeled_forest(60, 8)
     model = HierarchicalRLSClassifier(FOREST).partial_fit(X[:30], Y[:30])
     with pytest.raises(ValueError, match=r"X has 7 features, but .* is expecting 8 features"):
         model.partial_fit(X[30:, :7], Y[30:])
 
 
 def test_another_taxonomy_is_refused():
-    X, Y = labelled_forest(60, 8)
+    X, Y = labeled_forest(60, 8)
     other = Taxonomy(NAMES, np.where(FOREST.parent == NAMES.index("b"), 1, FOREST.parent))
     model = HierarchicalRLSClassifier(FOREST).partial_fit(X[:30], Y[:30])
     with pytest.raises(DataError, match="The taxonomy is not the one that learning began with"):
@@ -269,7 +269,7 @@ def test_another_taxonomy_is_refused():
 
 @pytest.mark.parametrize("learn", ["fit", "partial_fit"])
 def test_a_taxonomy_that_changed_between_saving_and_loading_is_refused(tmp_path, learn):
-    X, Y = labelled_forest(60, 8)
+    X, Y = labeled_forest(60, 8)
     model = getattr(HierarchicalRLSClassifier(FOREST), learn)(X, Y)
     model.taxonomy = Taxonomy(NAMES, np.where(FOREST.parent == NAMES.index("b"), 1, FOREST.parent))
     labelwood.save(model, tmp_path / "model")
@@ -280,7 +280,7 @@ def test_a_taxonomy_that_changed_between_saving_and_loading_is_refused(tmp_path,
 @pytest.mark.parametrize("learn", ["fit", "partial_fit"])
 @pytest.mark.parametrize("bad", ["labels", "rows", "width"])
 def test_a_fit_that_fails_leaves_the_model_as_it_was(learn, bad):
-    X, Y = labelled_forest(60, 8)
+    X, Y = labeled_forest(60, 8)
     model = HierarchicalRLSClassifier(FOREST).fit(X, Y)
     before, predicted = state(model), model.predict(X).toarray()
     wrong = {"labels": (X, np.eye(60, 7)[:, ::-1]), "rows": (X[:5], Y), "width": (X[:, :0], Y)}
@@ -292,7 +292,7 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was(learn, bad):
 
 
 def test_fit_warns_of_parameters_of_partial_fit_alone():
-    X, Y = labelled_forest(60, 8)
+    X, Y = labeled_forest(60, 8)
     model = HierarchicalRLSClassifier(FOREST, store="margin", max_support=9)
     with pytest.warns(
         LabelwoodWarning, match="store, max_support are parameters of partial_fit alone"
@@ -303,7 +303,7 @@ def test_fit_warns_of_parameters_of_partial_fit_alone():
 
 
 def test_nodes_called_by_numbers_are_the_columns_of_those_numbers():
-    X, Y = labelled_forest(60, 8)
+    X, Y = labeled_forest(60, 8)
     numbered = Taxonomy(tuple(map(str, range(7))), FOREST.parent)
     turned = numbered.align([str(i) for i in (6, 2, 4, 0, 1, 5, 3)])
     model, same = (HierarchicalRLSClassifier(one).fit(X, Y) for one in (turned, numbered))
@@ -312,7 +312,7 @@ def test_nodes_called_by_numbers_are_the_columns_of_those_numbers():
 
 
 def test_a_dense_column_is_an_indicator_of_the_only_node():
-    X, Y = labelled_forest(60, 8)
+    X, Y = labeled_forest(60, 8)
     column, root = Y[:, [1]], Taxonomy(("r",), [-1])
     dense = HierarchicalRLSClassifier(root).partial_fit(X[:30], column[:30].toarray())
     dense.partial_fit(X[30:], column[30:].toarray())
@@ -320,7 +320,7 @@ def test_a_dense_column_is_an_indicator_of_the_only_node():
 
 
 def test_classes_name_the_columns_of_an_indicator_and_must_be_nodes():
-    X, Y = labelled_forest(60, 8)
+    X, Y = labeled_forest(60, 8)
     named = HierarchicalRLSClassifier().partial_fit(X, Y, classes=NAMES)
     assert named.classes_.tolist() == list(NAMES)
     along = HierarchicalRLSClassifier(FOREST).partial_fit(X, Y[:, ::-1], classes=NAMES[::-1])

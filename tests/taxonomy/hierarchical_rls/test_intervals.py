@@ -9,7 +9,7 @@ from labelwood.errors import DataError, ParameterError
 from taxonomy.hierarchies import (
     FOREST,
     consistent,
-    labelled_forest,
+    labeled_forest,
     node_examples,
 )
 
@@ -17,7 +17,7 @@ NAMES = FOREST.names
 
 
 def test_intervals_are_those_of_the_lemmas_and_hold_after_fit_too():
-    X, Y = labelled_forest(90, 8)
+    X, Y = labeled_forest(90, 8)
     X, asked = X[:60], X[60:]
     level = 0.8
     stream = HierarchicalRLSClassifier(FOREST, confidence=level).partial_fit(X, Y[:60])
@@ -60,7 +60,7 @@ def test_intervals_after_fit_are_not_narrower_where_rows_are_nearly_alike():
 
 
 def test_confidence_backs_off_to_coarser_labels():
-    X, Y = labelled_forest(400, 8)
+    X, Y = labeled_forest(400, 8)
     model = HierarchicalRLSClassifier(FOREST).partial_fit(X[:300], Y[:300])
     sure, surer = (model.set_params(confidence=c).predict(X[300:]) for c in (0.3, 0.9))
     bold = model.set_params(confidence=None).predict(X[300:])
@@ -73,7 +73,7 @@ def test_confidence_backs_off_to_coarser_labels():
 
 
 def test_confidence_needs_samples_for_intervals():
-    X, Y = labelled_forest(60, 8)
+    X, Y = labeled_forest(60, 8)
     model = HierarchicalRLSClassifier(FOREST).fit(X, Y)
     assert all(one.low is None for path in model.explain(X) for one in path)
     with pytest.raises(DataError, match="kept no samples for intervals of margins; set confidence"):
@@ -81,7 +81,7 @@ def test_confidence_needs_samples_for_intervals():
 
 
 def test_an_explanation_shows_where_a_prediction_stopped():
-    X, Y = labelled_forest(400, 8)
+    X, Y = labeled_forest(400, 8)
     names = [[NAMES[i] for i in row.nonzero()[0]] for row in Y.toarray()]
     model = HierarchicalRLSClassifier(FOREST, confidence=0.9).fit(X, names)
     predicted = model.predict(X)
@@ -98,14 +98,14 @@ def test_an_explanation_shows_where_a_prediction_stopped():
 
 
 def test_a_model_with_intervals_is_loaded_as_it_was(tmp_path):
-    X, Y = labelled_forest(60, 8)
+    X, Y = labeled_forest(60, 8)
     model = HierarchicalRLSClassifier(FOREST, confidence=0.5).fit(X, Y)
     labelwood.save(model, tmp_path / "model")
     assert labelwood.load(tmp_path / "model").explain(X) == model.explain(X)
 
 
 def test_intervals_are_of_the_training_that_was():
-    X, Y = labelled_forest(60, 8)
+    X, Y = labeled_forest(60, 8)
     model = HierarchicalRLSClassifier(FOREST, confidence=0.5).fit(X, Y)
     before = model.explain(X)
     assert model.set_params(train="independent").explain(X) == before
@@ -122,7 +122,7 @@ SELECTING = {
 @pytest.mark.parametrize("train", ["hierarchical", "independent"])
 @pytest.mark.parametrize("mode", SELECTING)
 def test_samples_that_are_kept_by_their_labels_allow_no_interval(mode, train):
-    X, Y = labelled_forest(200, 8)
+    X, Y = labeled_forest(200, 8)
     model = HierarchicalRLSClassifier(FOREST, train=train, **SELECTING[mode]).partial_fit(X, Y)
     found = [one for path in model.explain(X) for one in path if one.label in (1, 2)]  # the roots
     assert len(found) > 50
@@ -135,7 +135,7 @@ def test_samples_that_are_kept_by_their_labels_allow_no_interval(mode, train):
 
 
 def test_learning_with_both_a_confidence_and_a_choice_by_labels_is_refused():
-    X, Y = labelled_forest(60, 8)
+    X, Y = labeled_forest(60, 8)
     model = HierarchicalRLSClassifier(FOREST, store="margin", confidence=0.9)
     with pytest.raises(ParameterError, match="confidence needs intervals, which do not hold"):
         model.partial_fit(X, Y)
@@ -143,7 +143,7 @@ def test_learning_with_both_a_confidence_and_a_choice_by_labels_is_refused():
 
 
 def test_a_limit_that_was_not_reached_leaves_intervals_as_they_are():
-    X, Y = labelled_forest(90, 100)  # more features than samples, so that no node turns primal
+    X, Y = labeled_forest(90, 100)  # more features than samples, so that no node turns primal
     models = [HierarchicalRLSClassifier(FOREST, max_support=n) for n in (None, 90, 89)]
     free, limited, full = (model.partial_fit(X, Y).explain(X) for model in models)
     assert limited == free
@@ -154,7 +154,7 @@ def test_a_limit_that_was_not_reached_leaves_intervals_as_they_are():
 
 
 def test_one_call_with_a_choice_by_labels_ends_the_intervals_for_good():
-    X, Y = labelled_forest(90, 8)
+    X, Y = labeled_forest(90, 8)
     model = HierarchicalRLSClassifier(FOREST).partial_fit(X[:40], Y[:40])
     assert all(one.low is not None for path in model.explain(X) for one in path)
     model.set_params(store="margin").partial_fit(X[40:60], Y[40:60])
@@ -164,7 +164,7 @@ def test_one_call_with_a_choice_by_labels_ends_the_intervals_for_good():
 
 @pytest.mark.parametrize("learn", ["fit", "partial_fit"])
 def test_nothing_is_said_of_the_bias_below_the_roots_of_independent_nodes(learn):
-    X, Y = labelled_forest(200, 8)
+    X, Y = labeled_forest(200, 8)
     model = HierarchicalRLSClassifier(FOREST, train="independent", confidence=0.2)
     for path in getattr(model, learn)(X, Y).explain(X):
         for one in path:
@@ -175,14 +175,14 @@ def test_nothing_is_said_of_the_bias_below_the_roots_of_independent_nodes(learn)
 
 
 def test_the_interval_of_the_true_margin_is_wider_by_the_bias():
-    X, Y = labelled_forest(90, 8)
+    X, Y = labeled_forest(90, 8)
     for path in HierarchicalRLSClassifier(FOREST).partial_fit(X, Y).explain(X[:20]):
         for one in path:
             assert one.margin_interval == (one.low - one.bias, one.high + one.bias)
 
 
 def test_a_support_of_format_1_is_loaded_without_intervals(tmp_path):
-    X, Y = labelled_forest(90, 8)
+    X, Y = labeled_forest(90, 8)
     model = HierarchicalRLSClassifier(FOREST).partial_fit(X, Y)
     model.support_counts_ = model.support_counts_[:, :4].copy()
     labelwood.save(model, tmp_path / "model")
@@ -192,7 +192,7 @@ def test_a_support_of_format_1_is_loaded_without_intervals(tmp_path):
 
 
 def test_iterations_of_format_1_are_loaded(tmp_path):
-    X, Y = labelled_forest(90, 8)
+    X, Y = labeled_forest(90, 8)
     model = HierarchicalRLSClassifier(FOREST).fit(X, Y)
     per_label, most = model.n_iter_labels_, model.n_iter_
     del model.n_iter_

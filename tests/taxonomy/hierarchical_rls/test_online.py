@@ -18,7 +18,7 @@ from labelwood.taxonomy.hierarchy import Nodes
 from taxonomy.hierarchies import (
     FOREST,
     dense_weights,
-    labelled_forest,
+    labeled_forest,
     node_examples,
     on_line,
     seed_margin,
@@ -29,14 +29,14 @@ from taxonomy.hierarchies import (
 def test_a_node_that_cannot_fit_into_memory_is_refused(monkeypatch):
     monkeypatch.setattr("labelwood.core.memory.available_memory", lambda: 1000)
     monkeypatch.setattr("labelwood.taxonomy.hierarchy.nodes._MEMORY_CHECK_BYTES", 1000)
-    X, Y = labelled_forest(80, 40)
+    X, Y = labeled_forest(80, 40)
     with pytest.raises(MemoryError, match=r"A node with 32 examples needs .* set max_support"):
         HierarchicalRLSClassifier(FOREST).partial_fit(X, Y)
 
 
 @pytest.mark.parametrize("train", ["hierarchical", "independent"])
 def test_on_line_margins_are_those_of_figure_2_after_every_example(train):
-    X, Y = labelled_forest(50, 8)
+    X, Y = labeled_forest(50, 8)
     model = HierarchicalRLSClassifier(FOREST, train=train)
     compared = 0
     for t in range(1, 50):
@@ -53,7 +53,7 @@ def test_on_line_margins_are_those_of_figure_2_after_every_example(train):
 
 
 def test_on_line_learning_ends_where_fit_does():
-    X, Y = labelled_forest(300, 20)  # enough that pending terms are settled
+    X, Y = labeled_forest(300, 20)  # enough that pending terms are settled
     whole = HierarchicalRLSClassifier(FOREST, tol=1e-9).fit(X, Y)
     stream = HierarchicalRLSClassifier(FOREST).partial_fit(X, Y)
     np.testing.assert_allclose(stream.coef_.toarray(), whole.coef_.toarray(), atol=1e-6)
@@ -63,7 +63,7 @@ def test_on_line_learning_ends_where_fit_does():
 @settings(max_examples=10)
 @given(st.integers(1, 70), st.integers(1, 2), st.sampled_from([None, 9]))
 def test_batches_and_threads_make_no_difference(size, n_jobs, max_support):
-    X, Y = labelled_forest(140, 6)
+    X, Y = labeled_forest(140, 6)
     options = {"store": "margin", "margin": 0.4, "max_support": max_support}
     whole = HierarchicalRLSClassifier(FOREST, **options).partial_fit(X, Y)
     parts = on_line(HierarchicalRLSClassifier(FOREST, n_jobs=n_jobs, **options), X, Y, size)
@@ -71,7 +71,7 @@ def test_batches_and_threads_make_no_difference(size, n_jobs, max_support):
 
 
 def test_the_support_is_what_was_mistaken_or_had_a_small_margin():
-    X, Y = labelled_forest(120, 6)
+    X, Y = labeled_forest(120, 6)
     model = HierarchicalRLSClassifier(FOREST, store="margin", margin=0.3).partial_fit(X, Y)
     for node in range(len(FOREST)):
         parent = FOREST.parent[node]
@@ -88,7 +88,7 @@ def test_the_support_is_what_was_mistaken_or_had_a_small_margin():
 
 
 def test_a_full_support_loses_the_example_that_the_weights_need_least():
-    X, Y = labelled_forest(200, 6)
+    X, Y = labeled_forest(200, 6)
     model = HierarchicalRLSClassifier(Taxonomy(("a",), [-1]), max_support=7)
     kept = []
     for t in range(200):
@@ -107,7 +107,7 @@ def test_a_full_support_loses_the_example_that_the_weights_need_least():
 
 
 def test_the_inverse_stays_exact_over_thousands_of_examples_that_come_and_go():
-    X, Y = labelled_forest(6000, 30)
+    X, Y = labeled_forest(6000, 30)
     model = HierarchicalRLSClassifier(FOREST, max_support=50).partial_fit(X, Y)
     store = sp.csr_array(
         (model.support_data_, model.support_indices_.astype(np.int32), model.support_indptr_)
@@ -126,7 +126,7 @@ def test_the_inverse_stays_exact_over_thousands_of_examples_that_come_and_go():
 
 
 def test_rows_that_no_node_keeps_are_dropped():
-    X, Y = labelled_forest(5000, 6)
+    X, Y = labeled_forest(5000, 6)
     model = HierarchicalRLSClassifier(FOREST, store="margin", margin=0.0, max_support=20)
     sizes = []
     for start in range(0, 5000, 100):
@@ -138,7 +138,7 @@ def test_rows_that_no_node_keeps_are_dropped():
 
 @pytest.mark.parametrize("stop", [1, 37, 100])
 def test_learning_that_was_interrupted_goes_on_bit_by_bit(tmp_path, stop):
-    X, Y = labelled_forest(160, 8)
+    X, Y = labeled_forest(160, 8)
     options = {"store": "margin", "margin": 0.5, "max_support": 25}
     straight = HierarchicalRLSClassifier(FOREST, **options).partial_fit(X[:stop], Y[:stop])
     labelwood.save(straight, tmp_path / "model")
@@ -188,7 +188,7 @@ def _spoiled(part, value):
     ],
 )
 def test_a_spoiled_support_is_refused_on_loading(tmp_path, spoil):
-    X, Y = labelled_forest(60, 80)  # more features than samples, so that nodes keep them
+    X, Y = labeled_forest(60, 80)  # more features than samples, so that nodes keep them
     model = HierarchicalRLSClassifier(FOREST).partial_fit(X, Y)
     spoil(model)
     labelwood.save(model, tmp_path / "model")
@@ -207,7 +207,7 @@ def test_a_spoiled_support_is_refused_on_loading(tmp_path, spoil):
     ],
 )
 def test_spoiled_weights_are_refused_on_loading(tmp_path, name, value):
-    X, Y = labelled_forest(60, 8)
+    X, Y = labeled_forest(60, 8)
     model = HierarchicalRLSClassifier(FOREST, confidence=0.5).fit(X, Y)
     setattr(model, name, value(getattr(model, name)))
     labelwood.save(model, tmp_path / "model")
@@ -216,7 +216,7 @@ def test_spoiled_weights_are_refused_on_loading(tmp_path, name, value):
 
 
 def test_on_line_learning_after_a_fit_starts_from_scratch_with_a_warning():
-    X, Y = labelled_forest(60, 8)
+    X, Y = labeled_forest(60, 8)
     model = HierarchicalRLSClassifier(FOREST).fit(X[:30], Y[:30])
     with pytest.warns(LabelwoodWarning, match=r"fit keeps no samples .* starts from scratch"):
         model.partial_fit(X[30:], Y[30:])
@@ -226,7 +226,7 @@ def test_on_line_learning_after_a_fit_starts_from_scratch_with_a_warning():
 
 
 def test_a_fit_that_is_interrupted_leaves_what_was_learned_on_line(monkeypatch):
-    X, Y = labelled_forest(60, 8)
+    X, Y = labeled_forest(60, 8)
     model = HierarchicalRLSClassifier(FOREST).partial_fit(X[:30], Y[:30])
     before = state(model)
     monkeypatch.setattr(
@@ -240,14 +240,14 @@ def test_a_fit_that_is_interrupted_leaves_what_was_learned_on_line(monkeypatch):
 
 
 def test_another_way_of_training_is_refused_midway():
-    X, Y = labelled_forest(60, 8)
+    X, Y = labeled_forest(60, 8)
     model = HierarchicalRLSClassifier(FOREST).partial_fit(X, Y).set_params(train="independent")
     with pytest.raises(ParameterError, match="Learning began with train='hierarchical'"):
         model.partial_fit(X, Y)
 
 
 def test_a_cap_below_what_is_kept_is_refused():
-    X, Y = labelled_forest(60, 80)
+    X, Y = labeled_forest(60, 80)
     model = HierarchicalRLSClassifier(FOREST).partial_fit(X, Y)
     with pytest.raises(ParameterError, match="keeps 60 samples already, more than max_support=10"):
         model.set_params(max_support=10).partial_fit(X, Y)
@@ -255,7 +255,7 @@ def test_a_cap_below_what_is_kept_is_refused():
 
 @pytest.mark.parametrize("seen", [5, 60, 150])  # pending terms are flushed, or are not
 def test_an_interruption_leaves_the_model_as_it_was(monkeypatch, seen):
-    X, Y = labelled_forest(300, 8)
+    X, Y = labeled_forest(300, 8)
     options = {"store": "margin", "margin": 0.5, "max_support": 40}
     model = HierarchicalRLSClassifier(FOREST, **options).partial_fit(X[:seen], Y[:seen])
     before = copy.deepcopy(model)
@@ -278,7 +278,7 @@ def test_an_interruption_leaves_the_model_as_it_was(monkeypatch, seen):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("share", [0.02, 0.2, 0.5, 0.9])
 def test_a_keyboard_interrupt_at_any_time_leaves_the_model_as_it_was(n_jobs, share):
-    X, Y = labelled_forest(1500, 8)
+    X, Y = labeled_forest(1500, 8)
     model = HierarchicalRLSClassifier(FOREST, n_jobs=n_jobs, max_support=150)
     model.partial_fit(X[:400], Y[:400])
     start = time.perf_counter()
@@ -315,7 +315,7 @@ def interrupted_after(seconds):
 
 
 def test_a_first_call_that_is_interrupted_leaves_no_model(monkeypatch):
-    X, Y = labelled_forest(60, 8)
+    X, Y = labeled_forest(60, 8)
     model = HierarchicalRLSClassifier(FOREST)
     learn = Nodes.learn
     monkeypatch.setattr(Nodes, "learn", lambda s, i, *rest: learn(s, i, *rest) if i else 1 / 0)

@@ -16,7 +16,7 @@ from labelwood.taxonomy.hierarchy import Node
 from taxonomy.hierarchies import (
     FOREST,
     dense_weights,
-    labelled_forest,
+    labeled_forest,
     node_examples,
     on_line,
     state,
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:1 of .* rows are empty")
 
 @pytest.fixture(scope="module")
 def samples():
-    X, Y = labelled_forest(N, D)
+    X, Y = labeled_forest(N, D)
     X = X.toarray()
     X[np.random.default_rng(1).random(X.shape) < 0.5] = 0  # sparse rows, of unit length
     X[7] = 0  # an empty one
@@ -100,7 +100,7 @@ def test_batches_threads_and_files_make_no_difference(samples, primal, tmp_path)
 
 
 def test_rows_are_dropped_when_no_node_keeps_them():
-    X, Y = labelled_forest(3000, 4)
+    X, Y = labeled_forest(3000, 4)
     model = on_line(HierarchicalRLSClassifier(FOREST), X, Y, 500)
     assert model.primal_.all()
     assert model.support_indptr_.size - 1 <= 1024

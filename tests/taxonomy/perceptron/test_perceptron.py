@@ -6,7 +6,7 @@ import labelwood
 from labelwood import HierarchicalPerceptron, HierarchicalRLSClassifier, Taxonomy
 from labelwood.errors import DataError, LabelwoodWarning, ModelError, ParameterError
 from labelwood.taxonomy.hierarchy import Nodes
-from taxonomy.hierarchies import FOREST, consistent, labelled_forest, node_examples, on_line
+from taxonomy.hierarchies import FOREST, consistent, labeled_forest, node_examples, on_line
 
 
 def perceptron(S, v, n_epochs=1):
@@ -22,7 +22,7 @@ def perceptron(S, v, n_epochs=1):
 @pytest.mark.parametrize("train", ["hierarchical", "independent"])
 @pytest.mark.parametrize("n_epochs", [1, 3])
 def test_every_node_is_a_perceptron_on_its_own_examples(train, n_epochs):
-    X, Y = labelled_forest(90, 8)
+    X, Y = labeled_forest(90, 8)
     model = HierarchicalPerceptron(FOREST, train=train, n_epochs=n_epochs).fit(X, Y)
     for node in range(len(FOREST)):
         S, v = node_examples(X, Y, FOREST, node, independent=train == "independent")
@@ -31,7 +31,7 @@ def test_every_node_is_a_perceptron_on_its_own_examples(train, n_epochs):
 
 
 def test_on_line_learning_ends_where_one_pass_does_and_counts_mistakes():
-    X, Y = labelled_forest(90, 8)
+    X, Y = labeled_forest(90, 8)
     stream = on_line(HierarchicalPerceptron(FOREST), X, Y, 7)
     whole = HierarchicalPerceptron(FOREST).fit(X, Y)
     np.testing.assert_array_equal(stream.coef_.toarray(), whole.coef_.toarray())
@@ -43,7 +43,7 @@ def test_on_line_learning_ends_where_one_pass_does_and_counts_mistakes():
 
 
 def test_a_fit_that_is_interrupted_in_a_later_epoch_leaves_the_model_as_it_was(monkeypatch):
-    X, Y = labelled_forest(90, 8)
+    X, Y = labeled_forest(90, 8)
     model = HierarchicalPerceptron(FOREST, n_epochs=3).fit(X, Y)
     learn, before, calls = Nodes.learn, model.coef_.toarray(), []
 
@@ -60,7 +60,7 @@ def test_a_fit_that_is_interrupted_in_a_later_epoch_leaves_the_model_as_it_was(m
 
 
 def test_predictions_agree_with_the_forest():
-    X, Y = labelled_forest(300, 8)
+    X, Y = labeled_forest(300, 8)
     model = HierarchicalPerceptron(FOREST).fit(X[:200], Y[:200])
     predicted = model.predict(X[200:])
     assert consistent(predicted, FOREST)
@@ -73,7 +73,7 @@ def test_predictions_agree_with_the_forest():
 
 @pytest.mark.parametrize("stop", [1, 50])
 def test_learning_that_was_interrupted_goes_on_bit_by_bit(tmp_path, stop):
-    X, Y = labelled_forest(90, 8)
+    X, Y = labeled_forest(90, 8)
     straight = HierarchicalPerceptron(FOREST).partial_fit(X[:stop], Y[:stop])
     labelwood.save(straight, tmp_path / "model")
     resumed = labelwood.load(tmp_path / "model").partial_fit(X[stop:], Y[stop:])
@@ -83,7 +83,7 @@ def test_learning_that_was_interrupted_goes_on_bit_by_bit(tmp_path, stop):
 
 
 def test_it_has_no_use_for_an_inverse(tmp_path):
-    X, Y = labelled_forest(90, 8)
+    X, Y = labeled_forest(90, 8)
     model = HierarchicalPerceptron(FOREST).partial_fit(X, Y)
     assert all(one.size == 0 for one in model.support_inverse_)
     model.support_inverse_[0] = np.zeros(3)
@@ -93,7 +93,7 @@ def test_it_has_no_use_for_an_inverse(tmp_path):
 
 
 def test_bad_input_gets_the_lines_that_least_squares_give():
-    X, Y = labelled_forest(30, 8)
+    X, Y = labeled_forest(30, 8)
     model = HierarchicalPerceptron(FOREST).partial_fit(X, Y)
     with pytest.raises(DataError, match=r"Row 0 has labels without their parents: 'a1'"):
         model.partial_fit(X[:1], np.eye(7)[[3]])
@@ -107,7 +107,7 @@ def test_bad_input_gets_the_lines_that_least_squares_give():
 
 
 def test_an_empty_row_is_skipped():
-    X, Y = labelled_forest(30, 8)
+    X, Y = labeled_forest(30, 8)
     padded = sp.vstack([sp.csr_array((1, 8), dtype=np.float32), X], format="csr")
     with pytest.warns(LabelwoodWarning, match="^1 of 31 rows are empty and are skipped"):
         model = HierarchicalPerceptron(FOREST).partial_fit(

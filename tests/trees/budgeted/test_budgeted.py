@@ -44,7 +44,7 @@ from test_contract import fitted_bytes
 
 FORMS = {
     "as in the paper": lambda pair, noise: (pair, noise),
-    "centred": lambda pair, noise: (pair, noise - 0.5),
+    "centered": lambda pair, noise: (pair, noise - 0.5),
     "of equal variance": lambda pair, noise: (pair, (noise - 0.5) * np.sqrt(12)),
     "a tenth of the scale": lambda pair, noise: (0.1 * pair, noise - 0.5),
     "shifted": lambda pair, noise: (0.3 * pair + 5, noise),
@@ -70,9 +70,9 @@ def error_of_xor(n_train, n_noise, form, **parameters):
 def linear_classes(n=200, d=8, n_classes=2, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d)).astype(np.float32)
-    centres = 2 * rng.standard_normal((n_classes, d))
+    centers = 2 * rng.standard_normal((n_classes, d))
     y = rng.integers(n_classes, size=n)
-    return (X + centres[y]).astype(np.float32), y
+    return (X + centers[y]).astype(np.float32), y
 
 
 def walk_by_hand(model, x):
@@ -105,7 +105,7 @@ def test_xor_is_solved_among_thousands_of_noise_features(n_noise, form):
     assert most_used == [0, 1]
 
 
-def test_neither_a_line_nor_linear_splits_alone_solve_centred_xor():
+def test_neither_a_line_nor_linear_splits_alone_solve_centered_xor():
     X, y = xor(2_000, 60, "of equal variance")
     svm = LinearSVC().fit(X[:1_000], y[:1_000])
     model = BudgetedTreeClassifier(2, second_order=False, max_depth=3, random_state=0)

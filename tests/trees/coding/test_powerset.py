@@ -87,7 +87,7 @@ def test_a_fitted_tree_has_huffmans_mean():
     assert model.entropy_ <= model.mean_decisions_ < model.entropy_ + 1
 
 
-def test_among_equal_counts_sets_with_common_labels_are_neighbours():
+def test_among_equal_counts_sets_with_common_labels_are_neighbors():
     Y = sp.csr_array(
         np.array([[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 0, 0], [0, 0, 1, 0]], dtype=np.float32)
     )

@@ -54,7 +54,7 @@ def averages(model):
 
 
 def brute_force_sides(gains, discounts, sides):
-    """The alternating optimisation on a dense matrix of points and labels."""
+    """The alternating optimization on a dense matrix of points and labels."""
     before = -1.0
     while True:
         lead, value = np.zeros(gains.shape[1]), 0.0
@@ -67,8 +67,8 @@ def brute_force_sides(gains, discounts, sides):
                 given[tied] = discounts[better : better + tied.sum()].mean()
             lead += sign * given
             value += given @ sums
-        favour = gains @ lead
-        moved = favour * sides < 0
+        favor = gains @ lead
+        moved = favor * sides < 0
         sides = np.where(moved, -sides, sides)
         if not moved.any() or value - before <= 1e-6 * sides.size:
             return sides

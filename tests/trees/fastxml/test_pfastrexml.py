@@ -234,8 +234,8 @@ def combined(model, X, Y):
     Q = averages(model)[walk(model, X)[0]].mean(axis=1)
     rows, members = X.toarray().astype(np.float64), Y.toarray()
     rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300)
-    centres = members.T @ rows / np.maximum(members.sum(axis=0), 1)[:, None]
-    distances = np.square(rows[:, None] - centres[None]).sum(axis=2)
+    centers = members.T @ rows / np.maximum(members.sum(axis=0), 1)[:, None]
+    distances = np.square(rows[:, None] - centers[None]).sum(axis=2)
     log_p = -np.logaddexp(0, model.gamma / 2 * distances)
     log_q = np.log(np.maximum(Q, 1e-300))
     return np.where(Q > 0, model.alpha * log_q + (1 - model.alpha) * log_p, -np.inf)
@@ -439,7 +439,7 @@ def test_propensity_of_points_must_fit_the_points_of_added_trees():
         model.set_params(propensity=None).add_trees(X, Y, 1)
 
 
-def test_trees_cannot_bring_labels_that_have_no_centre():
+def test_trees_cannot_bring_labels_that_have_no_center():
     X, Y = noisy()
     some = np.flatnonzero(Y[:, [11]].toarray().ravel() == 0)
     with pytest.warns(LabelwoodWarning, match="1 of 12 labels has no sample"):

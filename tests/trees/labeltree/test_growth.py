@@ -143,8 +143,8 @@ def test_labels_can_join_one_after_another_and_a_leaf_can_grow_beyond_its_size()
     forest = model._forest()
     assert max(len(slots(forest, leaf)) for leaf in np.flatnonzero(forest.is_leaf)) > 2
     assert sorted(label_decisions(model._forest(), X.shape[1])) == list(range(30))
-    labelled = np.diff(Y.indptr) > 0
-    assert precision(model, X[labelled], Y[labelled], 1) > 0.95
+    labeled = np.diff(Y.indptr) > 0
+    assert precision(model, X[labeled], Y[labeled], 1) > 0.95
 
 
 def test_a_tree_that_is_one_leaf_takes_labels_in():

@@ -58,13 +58,13 @@ def test_every_parameter_is_documented():
 def test_labels_that_can_be_told_are_told_on_new_points(loss):
     X, Y = separable(600, 40)
     new_X, new_Y = separable(200, 40, seed=9)
-    labelled = np.diff(new_Y.indptr) > 0
+    labeled = np.diff(new_Y.indptr) > 0
     model = LabelTreeClassifier(**DEEP, loss=loss, C=10.0 if loss == "logistic" else 1.0)
     model.fit(X, Y)
-    assert precision(model, new_X[labelled], new_Y[labelled], 1) > 0.97
+    assert precision(model, new_X[labeled], new_Y[labeled], 1) > 0.97
 
 
-def test_one_class_a_point_is_learnt_as_well():
+def test_one_class_a_point_is_learned_as_well():
     rng = np.random.default_rng(0)
     codes = rng.integers(3, size=200)
     X, classes = np.eye(3)[codes] + 0.1 * rng.standard_normal((200, 3)), np.array(["a", "b", "c"])

@@ -36,7 +36,7 @@ _MARKED = {
 
 
 class CellLabels(NamedTuple):
-    """The labels of each cell, how they were found where that was guessed, and what may be wrong."""
+    """The labels of each cell, how they were found if that was guessed, and what may be wrong."""
 
     labels: list[list[str]]
     guess: str = ""

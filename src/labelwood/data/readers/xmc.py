@@ -127,7 +127,7 @@ def write(dataset: Dataset, file: IO[bytes]) -> None:
     if X is None:
         raise DataError(
             "XMC text holds features, and this data set has texts only; "
-            "vectorise them first, or write JSONL"
+            "vectorize them first, or write JSONL"
         )
     file.write(f"{X.shape[0]} {X.shape[1]} {Y.shape[1]}\n".encode())
     for rows in row_blocks(X, ROWS_AT_ONCE):

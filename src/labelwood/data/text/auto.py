@@ -142,8 +142,8 @@ def trial_table(trials: Sequence[Mapping[str, Any]]) -> str:
 
 def _sample(texts: Any, Y: CSR, rng: np.random.Generator) -> PointerArray:
     """Texts that have a label, in random order, up to the limits of a trial."""
-    labelled = np.flatnonzero(np.diff(Y.indptr) > 0)
-    order = rng.permutation(labelled)[:_MOST_TEXTS]
+    labeled = np.flatnonzero(np.diff(Y.indptr) > 0)
+    order = rng.permutation(labeled)[:_MOST_TEXTS]
     sizes = np.cumsum([_length(texts[i]) for i in order])
     return order[: max(int(np.searchsorted(sizes, _MOST_CHARACTERS)), min(order.size, 100))]
 

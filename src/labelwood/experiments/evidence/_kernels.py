@@ -140,8 +140,8 @@ def _log_betting(
             smallest, place = value, k
             if smallest <= known:
                 return known
-    centre = start if place < 0 else low + place * step
-    a, b = max(centre - step, low), min(centre + step, high)
+    center = start if place < 0 else low + place * step
+    a, b = max(center - step, low), min(center + step, high)
     left, right = b - _GOLDEN * (b - a), a + _GOLDEN * (b - a)
     f_left = _log_capital(left, n, hits, control_n, control_hits, d, effect, model)
     f_right = _log_capital(right, n, hits, control_n, control_hits, d, effect, model)

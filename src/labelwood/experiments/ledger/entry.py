@@ -57,7 +57,7 @@ class Entry:
     discovery : bool
         Whether the control was rejected.
     winner : int or None
-        The arm in whose favour.
+        The arm in whose favor.
     reason : str
         Why it ended: the status of the closed experiment.
     policy : str

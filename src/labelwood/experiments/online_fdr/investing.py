@@ -143,7 +143,7 @@ class LordPlusPlus(_AllDiscoveries):
 
 
 class AlphaInvesting(_AllDiscoveries):
-    """Generalised alpha-investing (AR14) with the prices of FS08 and the shares of RZWJ18.
+    """Generalized alpha-investing (AR14) with the prices of FS08 and the shares of RZWJ18.
 
     A test at level a costs a/(1 − a), and only if it is no discovery: the cheapest price that AR14
     allow for the reward. Controls the mFDR for p-values that are super-uniform given the past, and

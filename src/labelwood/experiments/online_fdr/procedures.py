@@ -28,7 +28,7 @@ def online_fdr(name: str, alpha: float, /, **options: Any) -> OnlineProcedure:
     Parameters
     ----------
     name : str
-        "lord", "lord15", "lord++", "gai" (generalised alpha-investing), "saffron", "bonferroni",
+        "lord", "lord15", "lord++", "gai" (generalized alpha-investing), "saffron", "bonferroni",
         or "none" (every test at α).
     alpha : float
         The error rate to keep to, between 0 and 1.

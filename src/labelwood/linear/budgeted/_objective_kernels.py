@@ -1,12 +1,12 @@
 """The group problem over given planes: what it is made of.
 
-Minimises, over weights ω_h of the features of each plane h and an intercept b,
+Minimizes, over weights ω_h of the features of each plane h and an intercept b,
 
     ½ (Σ_h ‖ω_h‖)² + Σ_i c_i max(0, 1 − s_i (Σ_h ω_h·x_ih + b))².
 
 Several problems v (folds) that differ in their costs c share the planes: ω_h then holds the
 weights of all of them, the losses add up and every problem has its own intercept. Arrays of
-problems have one row for each. The intercept is not regularized: it is minimised away for
+problems have one row for each. The intercept is not regularized: it is minimized away for
 given weights, which leaves a function of the weights as smooth as before.
 
 Here and in the solvers, arrays are assigned and summed by plain loops: Numba's slice assignments,
@@ -48,7 +48,7 @@ class Problem(NamedTuple):
 def best_intercept(
     signs: DoubleArray, costs: DoubleArray, products: DoubleArray, start: float
 ) -> float:
-    """The b that minimises Σ c_i max(0, 1 − s_i (m_i + b))².
+    """The b that minimizes Σ c_i max(0, 1 − s_i (m_i + b))².
 
     Newton's steps end at the solution, the slope being piecewise linear; a bracket keeps
     them from running in circles.

@@ -84,7 +84,7 @@ def solve_budgeted(
     max_planes: int = 10,
     max_iter: int = 10_000,
 ) -> BudgetedDecisions:
-    """Minimise ½ Σ_j w_j²/ρ_j + Σ_i c_i max(0, 1 − s_i (w·x_i + b))², 0 ≤ ρ ≤ 1, Σρ ≤ size.
+    """Minimize ½ Σ_j w_j²/ρ_j + Σ_i c_i max(0, 1 − s_i (w·x_i + b))², 0 ≤ ρ ≤ 1, Σρ ≤ size.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
-"""L1-regularised logistic regression by newGLMNET (Yuan, Ho and Lin, JMLR 2012).
+"""L1-regularized logistic regression by newGLMNET (Yuan, Ho and Lin, JMLR 2012).
 
-Minimises ‖w‖₁ + Σ C_i log(1 + exp(−s_i w·x_i)). A Newton step minimises the quadratic model
+Minimizes ‖w‖₁ + Σ C_i log(1 + exp(−s_i w·x_i)). A Newton step minimizes the quadratic model
 g·d + ½ dᵀHd + ‖w + d‖₁ loosely, by coordinate descent, and is shortened until the objective
 falls enough. Features are columns: a transposed CSR matrix.
 """
@@ -105,7 +105,7 @@ def _violation(gradient: float, weight: float) -> float:
 
 @kernel
 def _best_move(g: float, h: float, weight: float) -> float:
-    """The z that minimises g z + ½ h z² + |weight + z|, kept within bounds."""
+    """The z that minimizes g z + ½ h z² + |weight + z|, kept within bounds."""
     if g + 1 < h * weight:
         z = -(g + 1) / h
     elif g - 1 > h * weight:

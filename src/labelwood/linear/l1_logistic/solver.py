@@ -48,7 +48,7 @@ def l1_logistic(
     max_iter: int = 100,
     random_state: object = 0,
 ) -> L1Logistic:
-    """Minimise ‖w‖₁ + Σ C_i log(1 + exp(−s_i w·x_i)) over the rows given.
+    """Minimize ‖w‖₁ + Σ C_i log(1 + exp(−s_i w·x_i)) over the rows given.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def l1_logistic(
     C : float or array
         The cost of an error, one number or one for each of `rows`.
     bias : float
-        Value of the constant feature whose (regularised) weight is the intercept; 0 for none.
+        Value of the constant feature whose (regularized) weight is the intercept; 0 for none.
     tol : float
         Violation of optimality at the end, as LIBLINEAR's `-e`: a share of that at w = 0, times
         the share of the smaller side.
@@ -122,7 +122,7 @@ def objective(
     C: float | ArrayLike,
     bias: float = 1.0,
 ) -> float:
-    """The value that `l1_logistic` minimises, in double precision (for checks and reports)."""
+    """The value that `l1_logistic` minimizes, in double precision (for checks and reports)."""
     w: DoubleArray = np.asarray(coef, dtype=np.float64)
     margins = np.asarray(signs) * (X.astype(np.float64) @ w + intercept)
     b = intercept / bias if bias else 0.0

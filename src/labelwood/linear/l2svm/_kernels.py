@@ -1,6 +1,6 @@
 """Dual coordinate descent for the squared hinge (Hsieh et al., ICML 2008).
 
-Minimises ½‖w‖² + Σ C_i max(0, 1 − s_i w·x_i)² over w through its dual
+Minimizes ½‖w‖² + Σ C_i max(0, 1 − s_i w·x_i)² over w through its dual
 ½ αᵀ(Q + D)α − Σ α_i, α ≥ 0, Q_ij = s_i s_j x_i·x_j, D_ii = 1/(2 C_i), w = Σ α_i s_i x_i.
 Rows may carry one more, constant feature `bias`, whose weight is the last entry of w.
 """

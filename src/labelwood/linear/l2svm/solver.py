@@ -44,7 +44,7 @@ def l2svm(
     max_iter: int = 1000,
     random_state: object = 0,
 ) -> L2SVM:
-    """Minimise ½‖w‖² + Σ C_i max(0, 1 − s_i w·x_i)² over the rows given.
+    """Minimize ½‖w‖² + Σ C_i max(0, 1 − s_i w·x_i)² over the rows given.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def l2svm(
     C : float or array
         The cost of an error, one number or one for each of `rows`.
     bias : float
-        Value of the constant feature whose (regularised) weight is the intercept; 0 for none.
+        Value of the constant feature whose (regularized) weight is the intercept; 0 for none.
     tol : float
         Largest difference of projected gradients at the end, as LIBLINEAR's `-e`.
 
@@ -99,7 +99,7 @@ def l2svm(
 def primal_objective(
     X: CSR, signs: ArrayLike, coef: ArrayLike, intercept: float, *, C: float, bias: float = 1.0
 ) -> float:
-    """The value that `l2svm` minimises, in double precision (for checks and reports)."""
+    """The value that `l2svm` minimizes, in double precision (for checks and reports)."""
     w: DoubleArray = np.asarray(coef, dtype=np.float64)
     margins = np.asarray(signs) * (X.astype(np.float64) @ w + intercept)
     b = intercept / bias if bias else 0.0

@@ -1,4 +1,4 @@
-"""Mean vectors of labels, and labels in an order in which neighbours are alike."""
+"""Mean vectors of labels, and labels in an order in which neighbors are alike."""
 
 import numpy as np
 from numpy.typing import NDArray

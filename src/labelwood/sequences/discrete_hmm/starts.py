@@ -9,7 +9,7 @@ from labelwood.sequences.engine import Sequences
 def random_blocks(data: Sequences, n_states: int, rng: np.random.Generator) -> DoubleArray:
     """Responsibilities to start from: short stretches of steps, each leaning to one state.
 
-    Neighbouring steps tend to share a state, so that stretches say more of it than single steps.
+    Neighboring steps tend to share a state, so that stretches say more of it than single steps.
     """
     length = max(1, min(10, data.n_steps // (4 * n_states)))
     n_blocks = -(-data.n_steps // length)

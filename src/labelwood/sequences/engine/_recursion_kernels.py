@@ -26,7 +26,7 @@ _BLOCK = 512  # steps whose emissions are exponentiated together
 def exponentials(values: DoubleArray, bits: PointerArray, n: int) -> None:
     """Exponentials of the first `n` values (all ≤ 0), in place, correct to about one rounding.
 
-    The compiler vectorises this loop, which it cannot do with calls of the C library. 2^k is put
+    The compiler vectorizes this loop, which it cannot do with calls of the C library. 2^k is put
     together from the bits of k by the addition of 1.5 · 2^52, which also rounds to an integer
     (so the arithmetic must be exact). `bits` is a workspace of the same length.
     """

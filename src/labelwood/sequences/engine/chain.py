@@ -43,7 +43,7 @@ class Chain:
         """The M-step, given sums of first posteriors and of pair posteriors.
 
         With `stationary` the start probabilities are a function of the transitions, and both
-        terms are maximised together, numerically.
+        terms are maximized together, numerically.
         """
         transition = _normalized_rows(pairs, self.transition)
         if not stationary:
@@ -160,7 +160,7 @@ def _stationary_objective(
 def _maximize_stationary(
     starts: DoubleArray, pairs: DoubleArray, candidates: tuple[DoubleArray, ...]
 ) -> DoubleArray:
-    """Maximise by L-BFGS over logits of the rows, from the best candidate; never worse than it."""
+    """Maximize by L-BFGS over logits of the rows, from the best candidate; never worse than it."""
     from scipy.optimize import minimize
 
     scale = 1 / max(pairs.sum(), 1.0)

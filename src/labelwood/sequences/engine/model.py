@@ -75,7 +75,7 @@ class SequenceModel(FittedEstimator):
 
     @abstractmethod
     def _check_data(self, data: Sequences) -> None:
-        """Refuse data from which the model cannot be learnt."""
+        """Refuse data from which the model cannot be learned."""
 
     @abstractmethod
     def _starts(self, data: Sequences) -> list[tuple[Any, Any]]:

@@ -149,7 +149,7 @@ def check_n_observed(data: Sequences, n_states: int) -> None:
 
 
 def check_learnable(data: Sequences, n_states: int) -> None:
-    """Refuse measurements from which no state can be learnt."""
+    """Refuse measurements from which no state can be learned."""
     check_n_observed(data, n_states)
     for column, values in enumerate(data.values):
         seen = values if data.observed is None else values[data.observed[column]]

@@ -1,7 +1,7 @@
 """Gaussian log densities and weighted moments, in blocks of steps.
 
 Inside a block the innermost loop runs along time over adjacent numbers, so the compiler
-vectorises all of it; a block of all features fits the first-level cache.
+vectorizes all of it; a block of all features fits the first-level cache.
 
 No loop both stores and sums: for such a loop the compiler checks at run time whether its arrays
 overlap, in ranges wider than those it touches, and takes a path with another order of summation

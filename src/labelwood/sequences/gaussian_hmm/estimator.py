@@ -177,12 +177,12 @@ class GaussianHMM(MarkovModel):
             )
 
     def partial_fit(self, X: object, y: object = None, *, lengths: object = None) -> Self:
-        """One step of EM on a batch of sequences, blended into what was learnt before.
+        """One step of EM on a batch of sequences, blended into what was learned before.
 
         A batch has the weight (its rows / all rows so far, its own among them)^0.6, which is
         t^−0.6 for the t-th of equal batches: early ones are forgotten and the estimate still
         settles (Cappé & Moulines 2009). The first call on an unfitted model is `fit`; what `fit`
-        learnt counts by its rows. Afterwards `log_likelihood_`, `log_likelihoods_`, `history_`,
+        learned counts by its rows. Afterwards `log_likelihood_`, `log_likelihoods_`, `history_`,
         `steps_`, `n_iter_` and `certificate_`, which describe the end of a fit, are gone.
         """
         check_parameters(self, self._constraints)

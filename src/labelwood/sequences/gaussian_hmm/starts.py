@@ -41,7 +41,7 @@ def start_of(
         )
     )
     chain, mu, sigma = checked_parameters(model, pi, A, mu, sigma)
-    # EM is a maximisation above the floor: from a start below it the likelihood could fall.
+    # EM is a maximization above the floor: from a start below it the likelihood could fall.
     return chain, replace(emissions, means=mu, covariances=sigma).above_floor()
 
 
@@ -85,18 +85,18 @@ def cluster(data: Sequences, n_clusters: int, rng: np.random.Generator) -> Point
     if n_clusters == 1:
         return np.zeros(data.n_steps, dtype=np.int64)
     rows = (data.imputed() - data.means) / np.sqrt(data.variances)
-    learnt = rows
+    learned = rows
     if rows.shape[0] > _CLUSTERED:
-        learnt = rows[np.sort(rng.choice(rows.shape[0], _CLUSTERED, replace=False))]
+        learned = rows[np.sort(rng.choice(rows.shape[0], _CLUSTERED, replace=False))]
     means = KMeans(n_clusters, n_init=1, random_state=int(rng.integers(2**31)))
     # One thread: the sums of several would be rounded differently, and so would the start.
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than clusters
-        return np.asarray(means.fit(learnt).predict(rows), dtype=np.int64)
+        return np.asarray(means.fit(learned).predict(rows), dtype=np.int64)
 
 
 def chain_of_labels(labels: PointerArray, offsets: PointerArray, n_states: int) -> Chain:
-    """The chain that a labelled sequence suggests, one step added to each count."""
+    """The chain that a labeled sequence suggests, one step added to each count."""
     starts = np.bincount(labels[offsets[:-1]], minlength=n_states) + 1.0
     inside = np.ones(labels.size, dtype=bool)
     inside[offsets[:-1]] = False

@@ -1,4 +1,4 @@
-"""One step of the monitor: standardise an observation, filter, and decide.
+"""One step of the monitor: standardize an observation, filter, and decide.
 
 The state of a figure is three arrays, so that a step allocates nothing:
 
@@ -7,7 +7,7 @@ The state of a figure is three arrays, so that a step allocates nothing:
   the monitor's steps since the degraded state was entered; row 3 the evidence of the e-process.
   Position (1, 0) has P(degraded), as the kernel summed it;
 - `baseline` (17,): what is known of the healthy stream (positions below);
-- `recent`: the last observations, which are learnt from only when they have proved healthy.
+- `recent`: the last observations, which are learned from only when they have proved healthy.
 """
 
 import math
@@ -20,13 +20,13 @@ from labelwood.core.kernel import exact_kernel
 from labelwood.core.types import AnyArray, DoubleArray
 
 # These are the positions in `baseline`.
-N = 0  # observations learnt from
+N = 0  # observations learned from
 OFFSET = 1  # subtracted first, so that sums stay exact for large means
 INTERCEPT, SLOPE = 2, 3  # of the regression on the observation before
 P00, P01, P11 = 4, 5, 6  # inverse of its normal matrix
 RSS = 7  # its residual sum of squares
 LAST = 8  # the observation before
-LEARNT = 9  # the last observation that was learnt from
+LEARNED = 9  # the last observation that was learned from
 STEP = 10  # observations so far
 WAITING = 11  # observations in `recent`
 ALARM = 12  # 1 while the figure is in alarm
@@ -80,10 +80,10 @@ def learn(baseline: DoubleArray, y: float, before: float, regress: bool) -> None
 
 
 @exact_kernel
-def standardise(baseline: DoubleArray, y: float, settings: DoubleArray) -> float:
-    """The normal score of y given the observation before and what was learnt (NaN: nothing yet).
+def standardize(baseline: DoubleArray, y: float, settings: DoubleArray) -> float:
+    """The normal score of y given the observation before and what was learned (NaN: nothing yet).
 
-    With a learnt baseline it is the recursive residual, turned from Student's distribution to
+    With a learned baseline it is the recursive residual, turned from Student's distribution to
     the normal (Hawkins 1987): healthy scores are standard normal whatever the true parameters.
     """
     x = baseline[LAST] if settings[REGRESS] > 0.0 else 0.0
@@ -189,23 +189,23 @@ def learn_later(
 ) -> None:
     """Learn from the observation that is `recent.size` steps old, unless there is an alarm.
 
-    Without that delay a small shift would be learnt as the new baseline before it is detected.
+    Without that delay a small shift would be learned as the new baseline before it is detected.
     """
     regress = settings[REGRESS] > 0.0
     if baseline[ALARM] > 0.0:
         baseline[WAITING] = 0.0  # what waited was probably degraded already
-        baseline[LEARNT] = y
+        baseline[LEARNED] = y
         return
     size = recent.size
     if size == 0 or baseline[N] < settings[LEAST]:
         if baseline[STEP] > 1.0 or not regress:
             learn(baseline, y, before, regress)
-        baseline[LEARNT] = y
+        baseline[LEARNED] = y
         return
     waiting = int(baseline[WAITING])
     if waiting == size:
-        learn(baseline, recent[0], baseline[LEARNT], regress)
-        baseline[LEARNT] = recent[0]
+        learn(baseline, recent[0], baseline[LEARNED], regress)
+        baseline[LEARNED] = recent[0]
         for i in range(size - 1):
             recent[i] = recent[i + 1]
         waiting -= 1
@@ -218,7 +218,7 @@ def advance(
     probabilities: DoubleArray, baseline: DoubleArray, recent: DoubleArray, raw: float,
     shifts: DoubleArray, weights: DoubleArray, settings: DoubleArray, elapsed: float,
 ) -> float:  # fmt: skip
-    """Filter one observation; P(degraded), which is 0 until enough observations are learnt."""
+    """Filter one observation; P(degraded), which is 0 until enough observations are learned."""
     learning = settings[LEARN] > 0.0
     first = baseline[STEP] == 0.0
     if first and learning:
@@ -229,7 +229,7 @@ def advance(
     baseline[STEP] += 1.0
     degraded = 1.0 - probabilities[0, 0]
     if not learning or baseline[N] >= settings[LEAST]:
-        u = standardise(baseline, y, settings)
+        u = standardize(baseline, y, settings)
         if math.isnan(u):  # a constant baseline, which the caller refuses
             return degraded
         if first and settings[REGRESS] > 0.0:

@@ -28,10 +28,10 @@ _LOG_ODDS = {
     False: (-0.58, -0.62, -0.65, -0.69, -0.70, -0.73, -0.75, -0.75),
 }
 _SAFETY = 0.04  # added to the log odds: the error of the table, so that the promise is kept
-# A learnt baseline is wrong by a share of 1/√n of a standard deviation, which all later scores have
-# in common. Added to the log odds, _LEARNT/√n keeps the run length (tuned on n = 30, 100, 200 and
-# 1,000 at run lengths of 500, 5,000 and 50,000).
-_LEARNT = 2.6
+# A learned baseline is wrong by a share of 1/√n of a standard deviation, which all later scores
+# have in common. Added to the log odds, _LEARNED/√n keeps the run length (tuned on n = 30, 100, 200
+# and 1,000 at run lengths of 500, 5,000 and 50,000).
+_LEARNED = 2.6
 # What the mean of a block may have of skewness (squared) and excess kurtosis, at run lengths up to
 # _TUNED_LENGTH. Tuned by simulation on normal, uniform, binomial, Poisson, exponential, lognormal,
 # beta, gamma and Student's t(5) figures, with samples of 200 and run lengths of 1,000 to 50,000.
@@ -39,7 +39,7 @@ _SQUARED_SKEWNESS, _KURTOSIS, _TUNED_LENGTH = 0.08, 0.15, 5_000
 
 
 def alarm_level(run_length: float, *, two_sided: bool, baseline_size: int | None = None) -> float:
-    """P(degraded) at which to alarm; `baseline_size` is that of a learnt baseline.
+    """P(degraded) at which to alarm; `baseline_size` is that of a learned baseline.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def alarm_level(run_length: float, *, two_sided: bool, baseline_size: int | None
     position = math.log(min(run_length, _RUN_LENGTHS[-1]))
     log_odds = float(np.interp(position, np.log(_RUN_LENGTHS), _LOG_ODDS[two_sided])) + _SAFETY
     if baseline_size is not None:
-        log_odds += _LEARNT / math.sqrt(baseline_size)
+        log_odds += _LEARNED / math.sqrt(baseline_size)
     return 1 / (1 + math.exp(-log_odds))
 
 

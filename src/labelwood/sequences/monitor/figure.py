@@ -60,7 +60,7 @@ class Figure:
         if known is None:
             settings[kernels.LEARN] = 1
             settings[kernels.REGRESS] = autocorrelation is None or phi != 0
-            # Only scores that are learnt from at once are exactly independent, as the guarantee
+            # Only scores that are learned from at once are exactly independent, as the guarantee
             # for all time needs.
             delay = 0 if alpha > 0 else LEARNING_DELAY
         else:
@@ -108,8 +108,8 @@ class Figure:
     @property
     def learning(self) -> bool:
         """Whether the baseline is too short to watch."""
-        learnt = self.baseline[kernels.N] >= self.settings[kernels.LEAST]
-        return bool(self.settings[kernels.LEARN] > 0 and not learnt)
+        learned = self.baseline[kernels.N] >= self.settings[kernels.LEAST]
+        return bool(self.settings[kernels.LEARN] > 0 and not learned)
 
     def check_scale(self, name: str) -> None:
         """Refuse a baseline without variation: no deviation from it has a size."""

@@ -25,7 +25,7 @@ from labelwood.sequences.monitor.inputs import (
 from labelwood.sequences.monitor.record import MonitorRecord, Timeline
 
 _FORMAT = 2
-_LEAST_BASELINE = 30  # observations (blocks) that a baseline is learnt from at least
+_LEAST_BASELINE = 30  # observations (blocks) that a baseline is learned from at least
 # Standard deviations of the posterior on both sides of the change point. 1.645, the normal quantile
 # of 90 %, held 86 % of the changes by half a standard deviation: the posterior is one over shifts.
 _CREDIBLE = 1.96
@@ -44,7 +44,7 @@ class StreamMonitor:
     expected_run_length : float
         Promised mean number of steps before a false alarm, of all figures together.
     mean, scale : float, sequence or mapping, optional
-        Mean and standard deviation of the healthy stream (of each figure). Learnt when left out:
+        Mean and standard deviation of the healthy stream (of each figure). Learned when left out:
         from the first `baseline_size` observations, and later ones once they have proved healthy.
     figures : sequence of str
         Names of the figures, when there are several.
@@ -200,7 +200,7 @@ class StreamMonitor:
 
     @property
     def learning(self) -> tuple[str, ...]:
-        """The figures whose baseline is still being learnt."""
+        """The figures whose baseline is still being learned."""
         names = zip(self.figures, self._figures, strict=True)
         return tuple(name for name, figure in names if figure.learning)
 
@@ -210,7 +210,7 @@ class StreamMonitor:
         return any(figure.alarm for figure in self._figures)
 
     def reset(self) -> None:
-        """Forget everything but the parameters; a baseline that was learnt is learnt again."""
+        """Forget everything but the parameters; a baseline that was learned is learned again."""
         fresh = type(self)(**self._parameters())
         self._figures, self._step = fresh._figures, 0
         self._time, self._change = -math.inf, None
@@ -300,7 +300,7 @@ class StreamMonitor:
         )
 
     def _copied_figures(self) -> list[Figure]:
-        """What to go back to when a baseline turns out to be constant; none once all are learnt."""
+        """What to go back to when a baseline turns out to be constant; none if all are learned."""
         return [figure.copy() for figure in self._figures] if self.learning else []
 
     def _check_scales(self, before: list[Figure]) -> None:

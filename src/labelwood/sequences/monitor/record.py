@@ -29,7 +29,7 @@ class MonitorRecord:
     figures : tuple of str
         The figures in alarm.
     learning : bool
-        Whether a baseline is still being learnt, so that its figure is not watched yet.
+        Whether a baseline is still being learned, so that its figure is not watched yet.
     """
 
     step: int

@@ -30,7 +30,7 @@ class TwoStateGaussianHMM(SequenceModel):
     """Two states with means μ and −μ, fitted by the Baum–Welch updates of Yang 2018, chapter 2.
 
     A hidden chain stays with probability ζ and changes its state with 1 − ζ (2.7);
-    observations are N(μ, σ²I) or N(−μ, σ²I) (2.8), so centre the data first. The chain starts
+    observations are N(μ, σ²I) or N(−μ, σ²I) (2.8), so center the data first. The chain starts
     in its stationary state; the updates are (2.30) with the n pairs (Z₀, Z₁) … (Zₙ₋₁, Zₙ), where
     Z₀ has no observation (2.6), and ζ is projected on (2.29).
 
@@ -155,7 +155,7 @@ class TwoStateGaussianHMM(SequenceModel):
         if not along.min() < 0 < along.max():
             warnings.warn(
                 "All samples lie on one side of zero along mean_, so that one of the two states "
-                "has none: centre the data first.",
+                "has none: center the data first.",
                 LabelwoodWarning,
                 stacklevel=user_stacklevel(),
             )

@@ -1,4 +1,4 @@
-"""Optimisation and statistical error of Baum–Welch on one sequence (Yang 2018, Figure 2.3).
+"""Optimization and statistical error of Baum–Welch on one sequence (Yang 2018, Figure 2.3).
 
 One sequence with d = 10, n = 1000, ζ = 0.2 (ρ_mix = 0.6), five starts uniform in the ball of
 radius ‖μ*‖/4 around μ*, ζ⁰ = ½. The text has η² = 1.5 and the caption ‖μ*‖/σ = 1.5: both are run.
@@ -43,7 +43,7 @@ def rows(part: str, options: Options) -> Iterator[Row]:
     end_mean, end_beta = traces[0][-1]
     for start, iterates in enumerate(traces, 1):
         errors = {
-            "optimisation error": [gap(mean, end_mean) for mean, _ in iterates],
+            "optimization error": [gap(mean, end_mean) for mean, _ in iterates],
             "statistical error": [gap(mean, sample.mean) for mean, _ in iterates],
             "error of β to the end": [abs(beta - end_beta) for _, beta in iterates],
             "error of β": [abs(beta - sample.beta) for _, beta in iterates],
@@ -66,17 +66,17 @@ def draw(figure: Any, rows: Sequence[Row]) -> None:
     figure.set_size_inches(3.6 * len(titles), 5.6)
     panels = figure.subplots(2, len(titles), squeeze=False, sharey="row")
     names = (
-        (("optimisation error", "C0"), ("statistical error", "C3")),
+        (("optimization error", "C0"), ("statistical error", "C3")),
         (("error of β to the end", "C0"), ("error of β", "C3")),
     )
     for column, title in enumerate(titles):
         for line, pair in enumerate(names):
             axes = panels[line, column]
-            for name, colour in pair:
+            for name, color in pair:
                 for row in rows:
                     if row["SNR"] == title:
                         values = from_text(row[f"trace of {name}"])
-                        axes.plot(values, color=colour, linewidth=1, label=name)
+                        axes.plot(values, color=color, linewidth=1, label=name)
             axes.set(title=title if line == 0 else None, xlabel="iteration", yscale="log")
             axes.set_ylabel("‖μ − ·‖" if line == 0 else "|β − ·|")
     legend_below(figure, panels.ravel())
@@ -87,7 +87,7 @@ def _notes(options: Options) -> tuple[str, ...]:
     return (
         f"d = {DIMENSION}, n = {LENGTH}, ζ = 0.2, σ = 1 known, b = 0.99, ζ⁰ = ½, starts uniform in "
         "the ball of radius ‖μ*‖/4.",
-        f"Errors after {iterations} iterations; the optimisation error is the distance to the end "
+        f"Errors after {iterations} iterations; the optimization error is the distance to the end "
         "of the first start. Errors are the smaller one of both signs of μ.",
         "The factor is that of the last half of the steps above 1e-11.",
     )
@@ -95,14 +95,14 @@ def _notes(options: Options) -> tuple[str, ...]:
 
 STUDY = Study(
     name="hmm-convergence",
-    title="Optimisation and statistical error of Baum–Welch from five starts (Figure 2.3)",
+    title="Optimization and statistical error of Baum–Welch from five starts (Figure 2.3)",
     parts=dict.fromkeys(PARTS, ()),
     columns={
         "SNR": "",
         "start": "d",
         "distance of the start": ".3f",
         "factor": ".3f",
-        "optimisation error": ".1e",
+        "optimization error": ".1e",
         "statistical error": ".4f",
         "error of β to the end": ".1e",
         "error of β": ".4f",

@@ -39,7 +39,7 @@ def rows(part: str, options: Options) -> Iterator[Row]:
         start = in_ball(sample.mean, float(np.linalg.norm(sample.mean)) / 4, rng)
         iterates = trace(sample, start, iterations)
         errors = {
-            "optimisation error": [gap(mean, iterates[-1][0]) for mean, _ in iterates[:-1]],
+            "optimization error": [gap(mean, iterates[-1][0]) for mean, _ in iterates[:-1]],
             "statistical error": [gap(mean, sample.mean) for mean, _ in iterates],
         }
         found = contraction(step_lengths(iterates))
@@ -53,15 +53,15 @@ def rows(part: str, options: Options) -> Iterator[Row]:
 
 
 def draw(figure: Any, rows: Sequence[Row]) -> None:
-    """One colour an SNR, as in the chapter."""
+    """One color an SNR, as in the chapter."""
     figure.set_size_inches(7.2, 3.6)
     panels = figure.subplots(1, 2)
-    colours = {snr: f"C{i}" for i, snr in enumerate(dict.fromkeys(row["η²"] for row in rows))}
-    for axes, name in zip(panels, ("statistical error", "optimisation error"), strict=True):
+    colors = {snr: f"C{i}" for i, snr in enumerate(dict.fromkeys(row["η²"] for row in rows))}
+    for axes, name in zip(panels, ("statistical error", "optimization error"), strict=True):
         for row in rows:
             axes.plot(
                 from_text(row[f"trace of {name}"]),
-                color=colours[row["η²"]],
+                color=colors[row["η²"]],
                 linewidth=1,
                 label=f"η² = {row['η²']:g}",
             )

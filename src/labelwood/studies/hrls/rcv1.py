@@ -145,10 +145,10 @@ def draw(figure: Any, rows: Sequence[Row]) -> None:
     panels = figure.subplots(len(parts), 1, squeeze=False, height_ratios=sizes)[:, 0]
     for axes, part in zip(panels, parts, strict=True):
         own = [row for row in rows if row["part"] == part]
-        colours = ["C7" if "published" in str(row["learner"]) else "C0" for row in own]
+        colors = ["C7" if "published" in str(row["learner"]) else "C0" for row in own]
         errors = [row.get("±", 0) for row in own]
         names, values = [row["learner"] for row in own], [row["any wrong"] for row in own]
-        axes.barh(names, values, xerr=errors, color=colours)
+        axes.barh(names, values, xerr=errors, color=colors)
         axes.invert_yaxis()
         axes.set(title=part, xlabel="any wrong, percent")
 

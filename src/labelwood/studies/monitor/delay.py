@@ -150,7 +150,7 @@ def _notes(options: Options) -> tuple[str, ...]:
         f"{n:,} streams a cell (ADWIN: {adwin}), normal with variance 1; promised run length "
         f"{run_length:,}. Optimum: {', '.join(f'{v:g}' for v in OPTIMUM.values())} steps.",
         "A shift begins with the first step that is watched: after the baseline where it is "
-        f"learnt, after {N_HEALTHY:,} healthy steps for ADWIN (default delta). The shift of an "
+        f"learned, after {N_HEALTHY:,} healthy steps for ADWIN (default delta). The shift of an "
         "AR(0.5) stream is in its marginal standard deviations.",
         f"Delays are cut at {LIMIT:,} steps, which `missed` counts at 0.5 σ; so is ADWIN's run "
         f"length. Shewhart alarms at |x| > {shewhart:.2f}.",

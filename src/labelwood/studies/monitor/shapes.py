@@ -130,7 +130,7 @@ def _sizes(options: Options) -> tuple[int, int]:
 def _notes(options: Options) -> tuple[str, ...]:
     n, run_length = _sizes(options)
     return (
-        f"{n} streams a cell, learnt baselines of {SAMPLE} steps (30 blocks at least), "
+        f"{n} streams a cell, learned baselines of {SAMPLE} steps (30 blocks at least), "
         f"promised run length {run_length:,}; runs are cut at {_LIMIT * run_length:,} steps.",
         f"`block` is the median of what `block_size` takes from {SAMPLE} observations, at most "
         f"{run_length // 50}; `delay` is that of the blocks after a shift down by {SHIFT:g} "

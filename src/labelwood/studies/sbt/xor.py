@@ -21,9 +21,9 @@ BUDGETS = (1, 3)
 FGM_PLANE_SIZE, FGM_PLANES = 3, 30  # of a feature generating machine
 MOST_WITHOUT_PAIRS = 1_000  # the trees are large, and wrong, beyond
 N_TRAIN, N_TEST = 10_000, 2_000
-PARTS = {  # centre and standard deviation of the noise
+PARTS = {  # center and standard deviation of the noise
     "original": (0.5, 12**-0.5),
-    "centred": (0.0, 12**-0.5),
+    "centered": (0.0, 12**-0.5),
     "rescaled": (0.0, 1.0),
 }
 _QUICK = (300, 200, (10,))
@@ -50,9 +50,9 @@ def xor(n_train: int, n_test: int, n_noise: int, part: str, seed: int) -> Split:
     import numpy as np
 
     rng = np.random.default_rng(seed)
-    centre, deviation = PARTS[part]
+    center, deviation = PARTS[part]
     X = rng.random((n_train + n_test, n_noise + 2), dtype=np.float32)
-    X = (X - 0.5) * (12**0.5 * deviation) + centre
+    X = (X - 0.5) * (12**0.5 * deviation) + center
     X[:, :2] = rng.standard_normal((X.shape[0], 2))
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
     return Split(X[:n_train], y[:n_train], X[n_train:], y[n_train:])
@@ -143,7 +143,7 @@ STUDY = Study(
         "B: features in a decision; without pairs: linear splits alone, up to "
         f"{MOST_WITHOUT_PAIRS:,} noise features; seconds: training, with compiled kernels.",
         f"FGM: all features of up to {FGM_PLANES} planes of {FGM_PLANE_SIZE} features each.",
-        "noise: uniform on (0, 1); centred: on (−½, ½); rescaled: of mean 0 and variance 1. CART "
+        "noise: uniform on (0, 1); centered: on (−½, ½); rescaled: of mean 0 and variance 1. CART "
         "and forests do not depend on scales.",
     ),
 )

@@ -227,7 +227,7 @@ def powerset_error_bound(
         The bound fails with at most this probability.
     radius : float, optional
         Of a ball around 0 that holds all samples that could be drawn. 1 for a model that
-        normalises rows; else the longest row of X, which more samples could exceed.
+        normalizes rows; else the longest row of X, which more samples could exceed.
 
     Notes
     -----

@@ -1,6 +1,6 @@
 """A split for samples that no linear decision tells apart: pairs of features that decide together.
 
-When the product of two (centred) features tells the classes apart, a split at the mean of one
+When the product of two (centered) features tells the classes apart, a split at the mean of one
 of them leaves samples that the other separates by a line. The products of all pairs are compared
 on a sample of rows; the few best are judged on all rows.
 """
@@ -41,7 +41,7 @@ class PairSplit(NamedTuple):
 def find_pair(X: CSR, signs: DoubleArray) -> PairSplit | None:
     """The pair of features whose product differs most between the classes, if any surely does.
 
-    Pairs are compared by |mean product in one class − in the other| of standardised
+    Pairs are compared by |mean product in one class − in the other| of standardized
     features, samples of each class counting alike. None is returned unless the best exceeds
     what the best of as many pairs without meaning would reach in a hundredth of all cases.
 
@@ -171,8 +171,8 @@ def _sparse_pairs(
     products = sp.coo_array(sp.triu(weighted.T @ X))
     one, other = products.coords
     # Σ c (x − m)(x' − m') = Σ c x x' − m Σ c x' − m' Σ c x, as Σ c = 0.
-    centred = products.data - means[one] * sums[other] - means[other] * sums[one]
-    scores = np.abs(centred) / (deviations[one] * deviations[other])
+    centered = products.data - means[one] * sums[other] - means[other] * sums[one]
+    scores = np.abs(centered) / (deviations[one] * deviations[other])
     return _top(one, other, scores)
 
 
@@ -216,7 +216,7 @@ def _judge(
     if best is None:
         return None
     z, a, b, one, other = best
-    uneven = [abs(np.mean(centred > 0) - 0.5) for centred in (a, b)]
+    uneven = [abs(np.mean(centered > 0) - 0.5) for centered in (a, b)]
     return (z, one, other) if uneven[0] <= uneven[1] else (z, other, one)
 
 

@@ -196,7 +196,7 @@ def test_log_loss_of_a_shared_tree_sums_over_labels():
     assert weighted_loss(shared) == pytest.approx(best)
 
 
-def test_a_zero_gain_does_not_stop_growth_so_that_xor_is_learnt():
+def test_a_zero_gain_does_not_stop_growth_so_that_xor_is_learned():
     X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 3)
     y = X[:, 0] ^ X[:, 1]
     assert RuleTreeClassifier().fit(X, y).predict(X).tolist() == y.tolist()
