@@ -46,7 +46,7 @@ def test_a_ledger_that_was_left_alone_is_confirmed(ledger, suffix):
     path = ledger.with_suffix(f".{suffix}")
     Ledger.read(ledger).write(path)
     out = run("verify", path)
-    assert f"{path}: lord at 0.1: 2 experiments, 1 discoveries: every level, wealth, dec" in out
+    assert f"{path}: lord at 0.1: 2 experiments, 1 discovery: every level, wealth, dec" in out
     found = json.loads(run("verify", path, "--json"))
     assert found["ok"] is True
     assert (found["procedure"], found["alpha"], found["n_entries"]) == ("lord", 0.1, 2)
@@ -159,9 +159,16 @@ def test_rewards_of_every_kind_can_be_drawn():
             ["--means", "0,1", "--reward", "gaussian", "--bound", "beta"],
             "--bound does not apply to gaussian rewards",
         ),
-        (["--means", "0,1", "--policy", "greedy"], "'policy' parameter"),
-        (["--means", "0,1", "--epsilon", "nan"], "'epsilon' parameter of Setting"),
-        (["--means", "0,1", "--bound", "tight"], "'bound' parameter of Bernoulli"),
+        (["--means", "0,1", "--policy", "greedy"], "^--policy must be one of"),
+        (["--means", "0,1", "--epsilon", "nan"], "^--epsilon must be a number ≥ 0"),
+        (
+            ["--means", "0,1", "--bound", "tight"],
+            "--bound must be one of lil, beta, betting, mixture. Got 'tight'",
+        ),
+        (
+            ["--means", "0,1", "--reward", "bounded", "--range", "5,1"],
+            "^the high end of --range must be a number > 5",
+        ),
     ],
 )
 def test_options_that_make_no_sense_are_refused(arguments, message):
@@ -176,8 +183,22 @@ def test_a_level_lies_between_0_and_1(command):
 
 
 def test_a_plan_needs_a_number_for_epsilon():
-    with pytest.raises(ParameterError, match="'epsilon' parameter of plan must be a number"):
+    with pytest.raises(ParameterError, match=r"^--epsilon must be a number"):
         run("plan", "--arms", 2, "--gap", 0.5, "--epsilon", "nan")
+
+
+@pytest.mark.parametrize("command", [["plan", "--uplift", 0.5], ["simulate", "--means", "10%,60%"]])
+def test_rates_and_levels_may_be_percentages(command):
+    given = [["--level", level, "--epsilon", e] for level, e in (("0.1", "0.02"), ("10%", "2%"))]
+    first, second = (run(*command, *one, "--runs", 5, "--quiet") for one in given)
+    assert first == second
+    assert "level 0.1" in first
+
+
+def test_a_plan_names_its_options():
+    with pytest.raises(ParameterError, match=r"^--uplift must be a number > 0. Got 0"):
+        run("plan", "--uplift", 0)
+    assert "must be an int ≥ 2. Got '1'" in run("plan", "--uplift", 0.1, "--arms", 1, code=2)
 
 
 def test_without_a_subcommand_there_is_help():
@@ -202,6 +223,30 @@ def test_counts_give_a_verdict_a_plot_and_json(counts, tmp_path):
     assert (tmp_path / "p.svg").read_text().startswith("<svg")
     content = json.loads(run("analyze", counts, "--json", "--uplift", 0.01, "--control", "new"))
     assert (content["control"], content["better_than_control"]) == ("new", [])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--uplift", 3], "^--uplift must be a number > 0 and < 1: write 1% as 0.01. Got 3"),
+        (["--uplift=-1%"], "^--uplift must be a number > 0 and < 1"),
+        (["--split", 0], "^--split must be a number"),
+        (["--evidence", "foo"], "^--evidence must be one of 'bounds', 'betting', 'mixture'"),
+        (["--plot", "x.png"], r"^--plot writes SVG; name a file that ends in .svg. Got 'x\.png'"),
+    ],
+)
+def test_options_of_an_analysis_that_make_no_sense_are_refused(counts, arguments, message):
+    with pytest.raises(ParameterError, match=message):
+        run("analyze", counts, *arguments)
+
+
+def test_counts_of_an_older_spreadsheet_are_read(tmp_path):
+    counts = tmp_path / "counts.csv"
+    counts.write_bytes("arm,visitors,conversions\nalté,8100,415\nnew,8020,530\n".encode("cp1252"))
+    assert "new 6.61 % against alté 5.12 %" in run("analyze", counts)
+    assert (
+        "encoding cp1252" in CliRunner().invoke(app, ["experiment", "analyze", str(counts)]).stderr
+    )
 
 
 def test_a_percentage_that_is_none_is_refused(counts):

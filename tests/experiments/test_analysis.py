@@ -56,6 +56,8 @@ def test_the_plot_is_svg_with_a_line_for_each_look():
         ([("a", 5)], r"a row is \(arm, visitors, conversions\)"),
         ({"a": 5, "b": (1, 1)}, "'a' has visitors and conversions. Got 5"),
         ({"a": (5, 9), "b": (1, 1)}, "from 0 to the 5 visitors. Got 9"),
+        ([("a", 5, 1), (" ", 5, 1)], "a row names no arm; write the name, or leave the row out"),
+        ([("a", 5, 1), (float("nan"), 5, 1)], "a row names no arm"),
     ],
 )
 def test_counts_that_make_no_sense_are_refused(counts, message):
@@ -85,6 +87,12 @@ def test_what_holds_no_counts_is_refused(counts):
         analyze(counts)
 
 
+@pytest.mark.parametrize("effect", [0, 1, 5, -0.01, "1%"])
+def test_an_effect_that_no_rate_can_have_is_refused(effect):
+    with pytest.raises(ParameterError, match=r"must be a number > 0 and < 1: write 1% as 0.01"):
+        analyze(DAYS, effect=effect)
+
+
 def test_a_control_that_is_no_arm_is_refused():
     with pytest.raises(ParameterError, match="the control 'x' is none of the arms old, new"):
         analyze(DAYS, control="x")
@@ -100,7 +108,18 @@ def test_columns_may_have_usual_names_in_any_order_and_a_semicolon_between(tmp_p
     ("text", "message"),
     [
         ("arm,visitors\na,1\n", "no column 'conversions' among arm, visitors"),
-        ("arm,visitors,conversions\na,1,x\n", r"counts.csv, line 2.*whole numbers.*'x'"),
+        (
+            "arm,visitors,converted\na,10,x\n",
+            r"csv, line 2: column 'converted' holds 'x'; conversions are whole numbers, as 4000",
+        ),
+        ("arm,visitors,conversions\na,4.000,1\n", "column 'visitors' holds '4.000'"),
+        ("arm,visitors,conversions\na,10,5.2%\n", "column 'conversions' holds '5.2%'"),
+        ('arm,visitors,conversions\na,"4,000",1\n', "column 'visitors' holds '4,000'"),
+        (
+            "arm,visitors,conversions\na,4,000,1\n",
+            "line 2: 4 fields, and the first line names 3; write numbers without anything",
+        ),
+        ("arm,visitors,conversions\na,5,1\n ,5,1\n", "csv, line 3: names no arm; write the name"),
         ("arm,visitors,conversions\na,1,2\n", r"counts.csv, line 2.*from 0 to the 1 visitors"),
         ("arm,visitors,conversions\n", "no rows of counts"),
         ("", "counts.csv is empty"),

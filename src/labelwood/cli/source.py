@@ -3,9 +3,11 @@
 import functools
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -186,11 +188,23 @@ _RENAMED = {"n_jobs": "--jobs", "random_state": "--seed", "overwrite": "--force"
 _FUNCTIONS = "load_dataset|save_dataset|evaluate"
 
 
-def in_options(message: str) -> str:
+@contextmanager
+def called(names: Mapping[str, str]) -> Iterator[None]:
+    """Errors of the library within, in the words of a command: `names` is as in `in_options`."""
+    from labelwood.errors import DataError, ParameterError
+
+    try:
+        yield
+    except (DataError, ParameterError) as error:
+        raise type(error)(in_options(str(error), names)) from None
+
+
+def in_options(message: str, names: Mapping[str, str] = MappingProxyType({})) -> str:
     """A message of the library in the words of the command line.
 
     A parameter of reading is an option, `a_b=1` becomes `--a-b 1`, and a parameter of a learner is
-    set by ``--set``.
+    set by ``--set``. A command that calls a parameter, or any other part of a message, by another
+    name gives `names`.
 
     Examples
     --------
@@ -200,18 +214,22 @@ def in_options(message: str) -> str:
     '--set C=… must be a number > 0'
     >>> in_options("name the right one by text_column, or give header=False")
     'name the right one by --text-column, or give --no-header'
+    >>> in_options("The 'ratio' parameter of Bernoulli must be a number", {"ratio": "--split"})
+    '--split must be a number'
     """
-    names = [one.name for one in fields(Source) if one.name != "data"]
-    every = "|".join([*names, *_RENAMED])
+    reading = [one.name for one in fields(Source) if one.name != "data"]
+    every = "|".join([*reading, *_RENAMED])
 
     def flag(name: str) -> str:
         return _RENAMED.get(name, f"--{name.replace('_', '-')}")
 
     def parameter(match: re.Match[str]) -> str:
         name, owner = match["name"], match["owner"]
+        if name in names:
+            return names[name]
         if (name, owner) == ("format", "save_dataset"):
             return "--to"
-        if name in names or name in _RENAMED or owner == "Tagger":
+        if name in reading or name in _RENAMED or owner == "Tagger":
             return flag(name)
         return f"--{name}" if re.fullmatch(_FUNCTIONS, owner) else f"--set {name}=…"
 
@@ -223,6 +241,8 @@ def in_options(message: str) -> str:
             return {"one_based": "--zero-based"}.get(name, f"--no-{name.replace('_', '-')}")
         return f"{flag(name)} {value}"
 
+    for phrase, own in names.items():
+        message = message if phrase.isidentifier() else message.replace(phrase, own)
     message = re.sub(r"The '(?P<name>\w+)' parameter of (?P<owner>\w+)\b", parameter, message)
     message = re.sub(rf"\b(?P<name>{every})=(?P<value>\w+|'[^']*')", option, message)
     # Parameters of the vectorizer, where they are named without a value.
@@ -233,7 +253,7 @@ def in_options(message: str) -> str:
     message = re.sub(r"\bcalibrate=True\b", "--set calibrate=true", message)
     message = re.sub(r"\bby (format|encoding|delimiter|taxonomy)\b", r"by --\1", message)
     # A word with an underscore is no word of a sentence, so it can only be the parameter.
-    written = "|".join(name for name in names if "_" in name)
+    written = "|".join(name for name in reading if "_" in name)
     return re.sub(rf"(?<![-\w'\"])({written})\b", lambda match: flag(match[1]), message)
 
 

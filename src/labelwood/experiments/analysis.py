@@ -2,15 +2,18 @@
 
 import csv
 import io
+import logging
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from labelwood.core.frames import frame_column, frame_names, is_frame
-from labelwood.core.io import read_source
-from labelwood.core.params import Real, check_parameter
+from labelwood.core.frames import frame_column, frame_names, is_frame, is_missing
+from labelwood.core.io import Source, read_source
+from labelwood.core.names import shown as quoted
+from labelwood.core.params import Real, check_parameter, parse_int
+from labelwood.data.readers.encoding import in_utf8
 from labelwood.errors import DataError, ParameterError
 from labelwood.experiments.best_arm import (
     DELTA,
@@ -34,6 +37,7 @@ COLUMNS = {
 
 
 _NEEDED = ("arm", "visitors", "conversions")
+_NAMELESS = "names no arm; write the name, or leave the row out"
 
 
 class Look(NamedTuple):
@@ -123,6 +127,7 @@ def analyze(
     """
     check_parameter("analyze", "delta", delta, DELTA)
     check_parameter("analyze", "epsilon", epsilon, Real(low=0, below=1))
+    _check_effect(effect)
     model = Bernoulli(bound="beta", evidence=evidence, effect=effect, ratio=ratio)
     rows = _rows(counts)
     names = list(dict.fromkeys(row[0] for row in rows))
@@ -154,6 +159,15 @@ def analyze(
     return Analysis(
         _summary(names, totals, base, delta, epsilon, looks[-1].p_value, model), (*looks,)
     )
+
+
+def _check_effect(effect: float | None) -> None:
+    """Refuse an effect that no rate can have, as of someone who means per cent."""
+    if effect is not None and not Real(above=0, below=1).accepts(effect):
+        raise ParameterError(
+            "The 'effect' parameter of analyze must be a number > 0 and < 1: write 1% as 0.01. "
+            f"Got {shown(effect)} instead."
+        )
 
 
 def _summary(
@@ -196,6 +210,8 @@ def _rows(counts: Any) -> list[tuple[str, int, int, str]]:
             raise DataError(
                 f"a row is (arm, visitors, conversions) or with a day. Got {shown(row)}."
             )
+        if is_missing(row[0]) or not str(row[0]).strip():
+            raise DataError(f"a row {_NAMELESS}. Got {shown(row)}.")
         rows.append((str(row[0]), row[1], row[2], str(row[3]) if len(row) == 4 else ""))
     if not rows:
         raise DataError("there are no counts to analyze")
@@ -236,8 +252,10 @@ def read_counts(path: str | Path) -> list[tuple[str, int, int, str]]:
 
     Columns may have other usual names (`COLUMNS`), and `;` or tabs between them.
     """
-    source = read_source(path)
-    text = source.decode(source.data, 1).lstrip("\ufeff")
+    source, remark = in_utf8(read_source(path))
+    if remark:
+        logging.getLogger("labelwood").info("%s: %s", source.name, remark)
+    text = source.decode(source.data, 1)
     first = text.split("\n", 1)[0]
     delimiter = max(",;\t|", key=first.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
@@ -252,25 +270,50 @@ def read_counts(path: str | Path) -> list[tuple[str, int, int, str]]:
     for cells in reader:
         if not any(cell.strip() for cell in cells):
             continue
-        values = {
-            name: cells[at].strip() if at is not None and at < len(cells) else ""
-            for name, at in places.items()
-        }
-        try:
-            visitors, conversions = (
-                int(values[name].replace(" ", "")) for name in ("visitors", "conversions")
-            )
-            ArmStatistics.from_counts(visitors, conversions)
-        except DataError as error:
-            raise source.error(reader.line_num, str(error)) from None
-        except ValueError:
-            raise source.error(
-                reader.line_num, f"visitors and conversions are whole numbers. Got {shown(cells)}."
-            ) from None
-        rows.append((values["arm"], visitors, conversions, values["day"]))
+        rows.append(_counts_of(cells, head, places, source, reader.line_num))
     if not rows:
         raise source.error(None, "there are no rows of counts")
     return rows
+
+
+def _counts_of(
+    cells: Sequence[str],
+    head: Sequence[str],
+    places: Mapping[str, int | None],
+    source: Source,
+    line: int,
+) -> tuple[str, int, int, str]:
+    """Arm, visitors, conversions and day of a line, refused with its number."""
+    if any(cell.strip() for cell in cells[len(head) :]):
+        raise source.error(
+            line,
+            f"{len(cells)} fields, and the first line names {len(head)}; write numbers without "
+            "anything between thousands",
+        )
+
+    def cell(name: str) -> str:
+        at = places[name]
+        return cells[at].strip() if at is not None and at < len(cells) else ""
+
+    def whole(name: str) -> int:
+        text = cell(name)
+        try:
+            return parse_int(text.replace(" ", ""))
+        except ValueError:
+            raise source.error(
+                line,
+                f"column {head[places[name] or 0]!r} holds {quoted(text)}; {name} are whole "
+                "numbers, as 4000: no percentages, no decimals, nothing between thousands",
+            ) from None
+
+    if not cell("arm"):
+        raise source.error(line, _NAMELESS)
+    visitors, conversions = whole("visitors"), whole("conversions")
+    try:
+        ArmStatistics.from_counts(visitors, conversions)
+    except DataError as error:
+        raise source.error(line, str(error)) from None
+    return cell("arm"), visitors, conversions, cell("day")
 
 
 def _header_help() -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from labelwood.core.names import count
 from labelwood.metrics.intervals import Interval
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ class Summary:
         """One sentence."""
         control = self.arms[self.control].name
         n = sum(arm.count for arm in self.arms)
-        after = f"after {n:,} samples"
+        after = f"after {count(n, 'sample')}"
         p = f"p = {_p(self.p_value)}"
         if n == 0:
             return "No samples yet."

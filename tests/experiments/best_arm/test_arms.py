@@ -162,6 +162,15 @@ def test_rewards_outside_their_bounds_are_refused(model, good, bad):
             model.check(reward)
 
 
+@pytest.mark.parametrize(
+    ("model", "span"), [(Bernoulli, 1), (lambda **given: Bounded(1, 5, **given), 4)]
+)
+def test_an_effect_larger_than_the_range_is_refused(model, span):
+    assert model(evidence="betting", effect=span).effect == span
+    with pytest.raises(ParameterError, match=f"'effect' parameter .* ≤ {span} or None. Got 4.5"):
+        model(evidence="betting", effect=4.5)
+
+
 def test_statistics_of_rewards_outside_their_bounds_are_refused():
     with pytest.raises(DataError, match=r"in \[0, 5\]"):
         check_statistics(Bounded(0, 5), ArmStatistics.of([1, 6]))

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from labelwood.cli import options
-from labelwood.cli.experiment.arguments import Level, number_or_percentage
+from labelwood.cli.experiment.arguments import Level, in_own_options, number_or_percentage
 
 Evidence = Annotated[
     str,
@@ -48,7 +48,8 @@ def analyze(
     from labelwood.experiments.analysis import analyze as analyze_counts
     from labelwood.experiments.analysis import read_counts
 
-    with options.remarks(quiet):
+    _check_plot(plot)
+    with options.remarks(quiet), in_own_options():
         found = analyze_counts(
             read_counts(file),
             control=control,
@@ -64,3 +65,13 @@ def analyze(
         options.print_json(found.to_dict())
     else:
         typer.echo(str(found))
+
+
+def _check_plot(plot: Path | None) -> None:
+    from labelwood.data.readers.sniff import format_suffix
+    from labelwood.errors import ParameterError
+
+    if plot is not None and format_suffix(plot) != ".svg":
+        raise ParameterError(
+            f"--plot writes SVG; name a file that ends in .svg. Got {str(plot)!r}."
+        )

@@ -1,15 +1,38 @@
 """Options that the commands share: what a reward is, the level, and how arms are chosen."""
 
 import math
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from labelwood.cli import options
+from labelwood.cli.source import called
 from labelwood.errors import ParameterError
 
 if TYPE_CHECKING:
     from labelwood.experiments.best_arm import RewardModel
+
+
+_OPTIONS = {
+    "delta": "--level",
+    "effect": "--uplift",
+    "gap": "--uplift",
+    "n_arms": "--arms",
+    "ratio": "--split",
+    "max_samples": "--max-samples",
+    "low": "the low end of --range",
+    "high": "the high end of --range",
+    **{
+        name: f"--{name}"
+        for name in ("baseline", "bound", "epsilon", "evidence", "policy", "runs", "sigma")
+    },
+}
+
+
+def in_own_options() -> AbstractContextManager[None]:
+    """Errors of the library within, in the options of these commands."""
+    return called(_OPTIONS)
 
 
 def _level(value: float) -> float:
@@ -38,7 +61,12 @@ def number_or_percentage(value: str) -> float:
 
 Level = Annotated[
     float,
-    typer.Option(callback=_level, help="How often a treatment may be named though none is better."),
+    typer.Option(
+        parser=options.share,
+        metavar="SHARE",
+        callback=_level,
+        help="How often a treatment may be named though none is better: 0.05 or 5%.",
+    ),
 ]
 Reward = Annotated[
     str, typer.Option(help="bernoulli (0 or 1), bounded (in --range), or gaussian (--sigma).")
@@ -53,7 +81,14 @@ Bound = Annotated[
         help="lil, the tighter beta, betting (exact, the tightest) or mixture (asymptotic)."
     ),
 ]
-Epsilon = Annotated[float, typer.Option(help="A winner must beat the control by more than this.")]
+Epsilon = Annotated[
+    float,
+    typer.Option(
+        parser=number_or_percentage,
+        metavar="SHARE",
+        help="A winner must beat the control by more than this.",
+    ),
+]
 Policy = Annotated[
     str,
     typer.Option(
@@ -67,6 +102,9 @@ Runs = Annotated[
         parser=options.whole(1), metavar="INTEGER", help="Number of simulated experiments."
     ),
 ]
+
+
+_BOUNDS = ("lil", "beta", "betting", "mixture")
 
 
 def reward_model(
@@ -89,6 +127,8 @@ def reward_model(
     if name == "gaussian":
         return SubGaussian(1.0 if sigma is None else sigma)
     kind = "lil" if bound is None else bound
+    if kind not in _BOUNDS:
+        raise ParameterError(f"--bound must be one of {', '.join(_BOUNDS)}. Got {kind!r}.")
     how: dict[str, Any] = {"bound": kind}
     if kind in ("betting", "mixture"):
         how = {"bound": "beta", "evidence": kind}
@@ -103,8 +143,8 @@ def reward_model(
 def number_list(option: str, text: str) -> list[float]:
     """The numbers of an option, with commas between."""
     try:
-        return [float(part) for part in text.split(",") if text]
-    except ValueError:
+        return [number_or_percentage(part) for part in text.split(",") if text]
+    except typer.BadParameter:
         raise ParameterError(f"{option} takes numbers with commas between. Got {text!r}.") from None
 
 

@@ -15,10 +15,12 @@ from labelwood.cli.experiment.arguments import (
     Reward,
     Runs,
     Sigma,
+    in_own_options,
     number_or_percentage,
     reward_model,
     samples_by_share,
 )
+from labelwood.core.names import count
 
 if TYPE_CHECKING:
     from labelwood.experiments.best_arm import RewardModel
@@ -34,7 +36,12 @@ Uplift = Annotated[
         help="Smallest uplift worth finding: how much better the best arm is, as 1% or 0.01.",
     ),
 ]
-Arms = Annotated[int, typer.Option(help="Number of arms, the control included.")]
+Arms = Annotated[
+    int,
+    typer.Option(
+        parser=options.whole(2), metavar="INTEGER", help="Number of arms, the control included."
+    ),
+]
 Baseline = Annotated[
     float | None,
     typer.Option(
@@ -43,7 +50,12 @@ Baseline = Annotated[
         help="Mean of the control, as 5% or 0.05; the middle of the range else.",
     ),
 ]
-MaxSamples = Annotated[int | None, typer.Option(help="End undecided with so many samples.")]
+MaxSamples = Annotated[
+    int | None,
+    typer.Option(
+        parser=options.whole(1), metavar="INTEGER", help="End undecided with so many samples."
+    ),
+]
 
 
 def plan(
@@ -81,7 +93,7 @@ def plan(
     }
     default = "betting" if reward != "gaussian" else None
     compared = bound is None and reward == "bernoulli" and baseline is not None
-    with options.remarks(quiet):
+    with options.remarks(quiet), in_own_options():
         model = reward_model(reward, sigma, ends, bound or default)
         found = plan_experiment(arms, gap, level, reward=model, **settings)
         content = {"means": list(found.means), "level": level, "policy": policy, **_figures(found)}
@@ -143,8 +155,9 @@ def _compare(
 
 def _print_plan(content: dict[str, Any]) -> None:
     limit = f"{content['max_samples']:,}"
+    runs = count(content["runs"], "run")
     lines = {
-        f"{share} of {content['runs']:,} runs need": f"{n:,} samples" if n else f"over {limit}"
+        f"{share} of {runs} need": f"{n:,} samples" if n else f"over {limit}"
         for share, n in content["samples"].items()
     }
     lines["ended with the best arm"] = f"{100 * content['found']:.1f} %"

@@ -14,10 +14,19 @@ from labelwood.cli.experiment.arguments import (
     Reward,
     Runs,
     Sigma,
+    in_own_options,
     number_list,
     reward_model,
     samples_by_share,
 )
+from labelwood.core.names import count
+
+MaxSamples = Annotated[
+    int,
+    typer.Option(
+        parser=options.whole(1), metavar="INTEGER", help="End undecided with so many samples."
+    ),
+]
 
 
 def simulate(
@@ -31,7 +40,7 @@ def simulate(
     bound: Bound = None,
     epsilon: Epsilon = 0.0,
     policy: Policy = "best_arm",
-    max_samples: Annotated[int, typer.Option(help="End undecided with so many samples.")] = 100_000,
+    max_samples: MaxSamples = 100_000,
     runs: Runs = 1000,
     jobs: options.Jobs = -1,
     seed: options.Seed = 0,
@@ -42,14 +51,10 @@ def simulate(
     from labelwood.experiments.simulation import Setting
     from labelwood.experiments.simulation import simulate as simulate_experiment
 
-    setting = Setting(
-        max_samples,
-        reward=reward_model(reward, sigma, ends, bound),
-        epsilon=epsilon,
-        policy=policy,
-    )
     values = number_list("--means", means)
-    with options.remarks(quiet):
+    with options.remarks(quiet), in_own_options():
+        model = reward_model(reward, sigma, ends, bound)
+        setting = Setting(max_samples, reward=model, epsilon=epsilon, policy=policy)
         done = simulate_experiment(
             values, level, setting, runs=runs, random_state=seed, n_jobs=jobs
         )
@@ -57,7 +62,7 @@ def simulate(
     if json:
         options.print_json(content)
         return
-    typer.echo(f"{runs:,} runs, level {level:g}, policy {policy}")
+    typer.echo(f"{count(runs, 'run')}, level {level:g}, policy {policy}")
     _print_summary(content)
 
 

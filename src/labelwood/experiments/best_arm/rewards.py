@@ -84,9 +84,10 @@ class RewardModel:
     """
 
     def _check_evidence(self) -> None:
+        # No arm can be better by more than the range, as a rate cannot by 3, meant as 3 %.
         constraints: Constraints = {
             "evidence": OneOf("bounds", "betting", "mixture"),
-            "effect": (Real(above=0, high=LARGEST), None),
+            "effect": (Real(above=0, high=min(LARGEST, self.high - self.low)), None),
             "ratio": Real(low=0.001, high=1000),
         }
         check_parameters(self, constraints)
@@ -257,12 +258,12 @@ class Bounded(RewardModel):
     ratio: float = field(default=1.0, kw_only=True)
 
     def __post_init__(self) -> None:
-        self._check_evidence()
         ends = Real(low=-LARGEST, high=LARGEST)
         check_parameters(self, {"low": ends, "high": ends, "bound": OneOf("lil", "beta")})
         check_parameter(type(self).__name__, "high", self.high, Real(above=float(self.low)))
         object.__setattr__(self, "low", float(self.low))
         object.__setattr__(self, "high", float(self.high))
+        self._check_evidence()
 
     @property
     def sigma(self) -> float:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from labelwood.core.names import count
 from labelwood.experiments.best_arm import reason_of, treatment_p_values
 from labelwood.experiments.ledger.entry import Entry
 from labelwood.experiments.online_fdr import OnlineProcedure
@@ -49,7 +50,8 @@ class Verification:
     def __str__(self) -> str:
         if self.field is None:
             return (
-                f"{self.n_entries} experiments, {self.n_discoveries} discoveries: every level, "
+                f"{count(self.n_entries, 'experiment')}, "
+                f"{count(self.n_discoveries, 'discovery', 'discoveries')}: every level, "
                 "wealth, decision and hash can be recomputed"
             )
         where = "the ledger" if self.entry is None else f"entry {self.entry}"
