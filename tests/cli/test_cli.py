@@ -209,6 +209,7 @@ def test_conversion_keeps_the_data(tmp_path):
             ["watch", "{model}", "{latin}"],
             "{latin}: byte 0xe9 is not UTF-8; a log of predictions is",
         ),
+        (["watch", "{model}", "{tmp}"], "error: {tmp} is a directory; name a file in it"),
         (["eval", "{model}", "{docs}", "-k", "0"], "-k takes whole numbers"),
         (
             ["eval", "{docs}", "{docs}"],

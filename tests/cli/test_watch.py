@@ -145,13 +145,44 @@ def test_a_figure_may_be_null_at_times(model, tmp_path):
         for i in range(400)
     )
     done = run(model, "-", stdin=text)
-    assert done.stdout.startswith("healthy after 400 predictions (latency, quality)")
+    assert done.stdout.startswith(
+        "healthy after 400 predictions (latency, quality)\n"
+        "quality is in only 266 of 400 predictions, the last on line 399\n"
+    )
+    found = json.loads(run(model, "-", "--json", stdin=text).stdout)
+    assert (found["predictions"], found["predictions with"]) == (
+        400,
+        {"latency": 400, "quality": 266},
+    )
+
+
+def test_a_figure_that_ceases_is_told(model):
+    values = np.random.default_rng(0).normal(5, 1, 600)
+    text = "\n".join(
+        json.dumps({"latency": x if i < 300 else None}) for i, x in enumerate(values.tolist())
+    )
+    assert "latency is in only 300 of 600 predictions, the last on line 300\n" in (
+        run(model, stdin=text).stdout
+    )
+
+
+def test_a_named_figure_that_never_changes_is_refused_with_options(model):
+    text = "\n".join([json.dumps({"latency": 5.0})] * 250)
+    with pytest.raises(DataError, match=r"constant over its baseline: .* others with --figure, or"):
+        run(model, "--figure", "latency", stdin=text)
+
+
+def test_a_byte_order_mark_does_no_harm(model):
+    text = "\ufeff" + "\n".join(lines(300))
+    assert run(model, "--figure", "latency", stdin=text).stdout.startswith("healthy after 300 pred")
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "line 1: not JSON"),
+        ("{", "line 1: not JSON: Expecting property name"),
+        ("id,labels,scores\n1,cat,0.9", "line 1: not JSON: .* -o p.jsonl writes it; CSV is not r"),
+        ("\ufeffid,labels,scores\n1,cat,0.9", "line 1: not JSON: a log of predictions is JSONL"),
         ("[1]", "line 1: not a JSON object"),
         ("0.93", "line 1: not a JSON object; write figures as"),
         ("", "holds no predictions"),

@@ -106,6 +106,8 @@ def _report(error: Exception) -> NoReturn:
     if error.filename is None and error.errno in (errno.ENOSPC, errno.EIO):
         _discard_output()
         _fail(f"standard output cannot be written: {error.strerror}")
+    if isinstance(error, IsADirectoryError) and error.filename:
+        _fail(f"{os.fsdecode(error.filename)} is a directory; name a file in it")
     place = f"{os.fsdecode(error.filename)}: " if error.filename else ""
     _fail(f"{place}{error.strerror or str(error) or type(error).__name__}")
 

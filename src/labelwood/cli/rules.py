@@ -7,6 +7,7 @@ import typer
 from typer.core import TyperGroup
 
 from labelwood.cli import options
+from labelwood.core.names import count, some
 
 if TYPE_CHECKING:
     from labelwood.core.types import CSR, AnyArray
@@ -91,7 +92,7 @@ def _mimic(tagger: Any, label: str, data: Path | None, max_leaves: int) -> Any:
 
     names = tagger.label_names_.tolist()
     if label not in names:
-        raise DataError(f"the model has no label {label!r}; it has {', '.join(names[:10])}, …")
+        raise DataError(f"the model has no label {label!r}; it has {some(names)}")
     place = names.index(label)
 
     def decide(X: "CSR") -> "AnyArray":
@@ -125,12 +126,13 @@ def edit(
     from labelwood.errors import DataError
     from labelwood.store.models import save
 
+    text = _text_of_rules(file)
     with options.remarks(quiet):
         tagger = options.read_tagger(model, jobs)
         before = _precision_and_recall(tagger, data)
         named = {rule.label for rule in tagger.rules.rules}
         try:
-            tagger.set_rules(file.read_text(encoding="utf-8"))
+            tagger.set_rules(text)
         except DataError as error:
             raise DataError(f"{file}: {error}") from None
         after = _precision_and_recall(tagger, data)
@@ -144,13 +146,26 @@ def edit(
             )
         )
         typer.echo(f"{label}: {', '.join(changes)}")
-    n = len(tagger.rules)
-    count = f"{n} rule" if n == 1 else f"{n} rules"
+    n = count(len(tagger.rules), "rule")
     if dry_run:
-        typer.echo(f"{count} read; nothing saved (--dry-run)")
+        typer.echo(f"{n} read; nothing saved (--dry-run)")
         return
     save(tagger, output or model)
-    typer.echo(f"{count} saved as version {len(tagger.rules_history_)} in {output or model}")
+    typer.echo(f"{n} saved as version {len(tagger.rules_history_)} in {output or model}")
+
+
+def _text_of_rules(file: Path) -> str:
+    """The text of a file, refused when it is empty: by mistake it would remove all rules."""
+    from labelwood.core.io import read_source
+    from labelwood.errors import DataError
+
+    source = read_source(file, may_be_empty=True)
+    if source.is_empty:
+        raise DataError(
+            f"{file} is empty; write rules, one a line, or to remove all rules of the model a "
+            "comment in their place: # none"
+        )
+    return source.decode(source.data, 1)
 
 
 def _precision_and_recall(tagger: Any, data: Path | None) -> dict[str, tuple[str, str]]:

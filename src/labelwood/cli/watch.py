@@ -2,8 +2,10 @@
 
 import sys
 import warnings
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
@@ -11,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 
 from labelwood.cli import options
+from labelwood.cli.source import called
+from labelwood.core.names import count
 from labelwood.errors import DataError, LabelwoodWarning, ParameterError
 
 if TYPE_CHECKING:
@@ -18,6 +22,12 @@ if TYPE_CHECKING:
 
 DEGRADED = 3  # exit code
 RUN_LENGTH, BASELINE = 5_000.0, 200
+_OPTIONS = {
+    "baseline_size": "--baseline",
+    "expected_run_length": "--run-length",
+    "drop it, or give mean and scale": "leave it out by naming others with --figure, or learn "
+    "from more predictions with a larger --baseline",
+}
 
 
 def watch(
@@ -65,19 +75,45 @@ def watch(
     """Watch a log of predictions; exit code 3 while they are degraded."""
     known = _known_labels(model)
     name = "standard input" if log == "-" else log
-    with _opened(log) as file:
+    coverage = _Coverage()
+    with _opened(log) as file, called(_OPTIONS):
         lines = _checked(file, name, known)
         wanted = {"figure": figure, "run_length": run_length, "baseline": baseline, "block": block}
         if state is not None and state.exists():
             monitor = _stored_monitor(state, wanted)
         else:
             monitor, lines = _new_monitor(lines, name, wanted, remarks=not (json or quiet))
-        events = list(_events(monitor, lines, name, shown=not (json or quiet)))
+        events = list(_events(monitor, lines, name, coverage, shown=not (json or quiet)))
     if state is not None:
         _write_state(monitor, state)
-    _report(monitor, events, json=json)
+    _report(monitor, events, coverage, json=json)
     if monitor.alarm:
         raise typer.Exit(DEGRADED)
+
+
+@dataclass
+class _Coverage:
+    """How many predictions of the log there are, how many have each figure, and the last line."""
+
+    predictions: int = 0
+    having: Counter[str] = field(default_factory=Counter)
+    last: dict[str, int] = field(default_factory=dict)
+
+    def add(self, number: int, figures: Sequence[str]) -> None:
+        """Count the line of a number, which has these figures."""
+        self.predictions += 1
+        self.having.update(figures)
+        self.last.update(dict.fromkeys(figures, number))
+
+    def gaps(self, figures: Iterable[str]) -> Iterator[str]:
+        """A remark on each figure that some predictions lack."""
+        for one in figures:
+            if self.having[one] < self.predictions:
+                last = f", the last on line {self.last[one]:,}" if one in self.last else ""
+                yield (
+                    f"{one} is in only {self.having[one]:,} of "
+                    f"{count(self.predictions, 'prediction')}{last}"
+                )
 
 
 def _write_state(monitor: "StreamMonitor", state: Path) -> None:
@@ -104,12 +140,13 @@ def _known_labels(model: Path) -> set[str]:
 
 def _decoded(file: TextIO, name: str) -> Iterator[str]:
     """The lines of a log, which must be UTF-8 as JSON is."""
+    from labelwood.sequences.monitor.prediction_log import JSONL_WANTED
+
     try:
         yield from file
     except UnicodeDecodeError as error:
         raise DataError(
-            f"{name}: byte 0x{error.object[error.start]:02x} is not UTF-8; a log of predictions "
-            "is JSONL, as labelwood predict writes it"
+            f"{name}: byte 0x{error.object[error.start]:02x} is not UTF-8; {JSONL_WANTED}"
         ) from None
 
 
@@ -180,8 +217,8 @@ def _new_monitor(
         constant = [one for one in names if len(set(samples[one])) <= 1]
         for one in constant if remarks else []:
             typer.echo(
-                f"{one} does not change in the first {len(head):,} predictions, so it is not "
-                "watched",
+                f"{one} does not change in the first {count(len(head), 'prediction')}, so it is "
+                "not watched",
                 err=True,
             )
         names = [one for one in names if one not in constant]
@@ -219,6 +256,7 @@ def _events(
     monitor: "StreamMonitor",
     lines: Iterator[tuple[int, dict[str, Any]]],
     name: str,
+    coverage: _Coverage,
     *,
     shown: bool,
 ) -> Iterator[dict[str, Any]]:
@@ -228,9 +266,9 @@ def _events(
     alarmed = monitor.alarm
     for number, line in lines:
         where = f"{name}, line {number}"
-        record = monitor.update(
-            figures_of(line, monitor.figures, where), time=_seconds(line, where)
-        )
+        values = figures_of(line, monitor.figures, where)
+        coverage.add(number, list(values))
+        record = monitor.update(values, time=_seconds(line, where))
         if record.alarm != alarmed:
             alarmed = record.alarm
             event = _event(record)
@@ -275,12 +313,16 @@ def _in_words(event: dict[str, Any]) -> str:
     )
 
 
-def _report(monitor: "StreamMonitor", events: list[dict[str, Any]], *, json: bool) -> None:
+def _report(
+    monitor: "StreamMonitor", events: list[dict[str, Any]], coverage: _Coverage, *, json: bool
+) -> None:
     record, learning = monitor.record, list(monitor.learning)
     if json:
         report = {
             "watched": list(monitor.figures),
             "averaged_over": dict(zip(monitor.figures, monitor.block, strict=True)),
+            "predictions": coverage.predictions,
+            "predictions with": {one: coverage.having[one] for one in monitor.figures},
             "learning": learning,
             "now": {**_event(record), "learning": record.learning},
             "events": events,
@@ -289,7 +331,10 @@ def _report(monitor: "StreamMonitor", events: list[dict[str, Any]], *, json: boo
         return
     all_learn = len(learning) == len(monitor.figures)
     condition = "degraded" if record.alarm else "learning" if all_learn else "healthy"
-    typer.echo(f"{condition} after {record.step:,} predictions ({', '.join(monitor.figures)})")
+    after = count(record.step, "prediction")
+    typer.echo(f"{condition} after {after} ({', '.join(monitor.figures)})")
+    for gap in coverage.gaps(monitor.figures):
+        typer.echo(gap)
     if learning and not all_learn:
         typer.echo(f"still learning the baseline of {', '.join(learning)}")
     typer.echo(f"P(degraded) {record.probability:.3f}")

@@ -276,3 +276,15 @@ def test_the_command_line_edits_lists_and_accounts_for_rules(model, documents, t
     file.write_text("always dog when fog\n")
     with pytest.raises(DataError, match=r"rules.txt: line 1, column 12: expected 'if', got 'when'"):
         run("rules", "edit", model, file, "-q")
+    file.write_text(" \n")
+    with pytest.raises(DataError, match=r"rules.txt is empty; .* to remove all rules .*: # none"):
+        run("rules", "edit", model, file, "-q")
+    with pytest.raises(DataError, match="is a directory; name a file in it"):
+        run("rules", "edit", model, tmp_path, "-q")
+    file.write_text("# none\n")
+    assert "0 rules saved as version 2" in run("rules", "edit", model, file, "-q")
+
+
+def test_a_label_that_the_model_lacks_is_refused_with_those_it_has(model):
+    with pytest.raises(DataError, match=r"no label 'emu'; it has cat, dog, none$"):
+        run("rules", model, "--label", "emu")

@@ -37,15 +37,22 @@ DERIVED: dict[str, Callable[[Mapping[str, Any]], float]] = {
 """Figures that are computed from the labels of `labelwood predict`; all others are fields."""
 
 
+JSONL_WANTED = (
+    "a log of predictions is JSONL, as labelwood predict -o p.jsonl writes it; CSV is not read"
+)
+
+
 def read_lines(lines: Iterable[str], name: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """The objects of a log with their line numbers; empty lines are skipped."""
     for number, text in enumerate(lines, 1):
-        if not text.strip():
+        text = text.strip().removeprefix("\ufeff")
+        if not text:
             continue
         try:
             content = json.loads(text)
         except json.JSONDecodeError as error:
-            raise DataError(f"{name}, line {number}: not JSON: {error.msg}") from None
+            reason = error.msg if text.startswith("{") else JSONL_WANTED
+            raise DataError(f"{name}, line {number}: not JSON: {reason}") from None
         if not isinstance(content, dict):
             raise DataError(
                 f"{name}, line {number}: not a JSON object; write figures as "

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import beta
 
+from labelwood.core.names import count
 from labelwood.core.params import Real, check_parameter
 from labelwood.core.types import AnyArray, PointerArray
 from labelwood.errors import DataError
@@ -86,7 +87,7 @@ class RuleReport:
             "  ".join([*(cell.ljust(w) for cell, w in zip(row, widths, strict=False)), row[4]])
             for row in (head, *rows)
         ]
-        return "\n".join([*lines, f"errors: {self.error} of {self.error.n} samples"])
+        return "\n".join([*lines, f"errors: {self.error} of {count(self.error.n, 'sample')}"])
 
 
 def known_classes(rules: "RuleSet", y: object) -> PointerArray:
@@ -175,7 +176,10 @@ class RuleChange:
                 )
                 lines.append(f"{name} of {label}: {' -> '.join(shares)}{shown}")
         old_errors, new_errors = self.errors
-        lines.append(f"errors: {old_errors} -> {new_errors}; {self.n_changed} samples change")
+        lines.append(
+            f"errors: {old_errors} -> {new_errors}; "
+            f"{count(self.n_changed, 'sample changes', 'samples change')}"
+        )
         return "\n".join(lines)
 
 
