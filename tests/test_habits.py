@@ -458,3 +458,68 @@ def test_a_wrong_call_gets_one_line_that_says_what_to_do(tagger, call):
     with pytest.raises((DataError, ParameterError), match=message) as caught:
         attempt(tagger)
     assert "\n" not in str(caught.value)
+
+
+TOGETHER = ["a cat", "a dog", "a cat and a dog", "an owl", "an owl and a cat"] * 12
+IN_CELLS = ["cat", "dog", "cat, dog", "owl", "owl, cat"] * 12
+
+
+def test_scorers_and_later_calls_split_cells_of_labels_as_the_fit_did():
+    model = Tagger(OneVsRestSVM(random_state=0), remember=True).fit(TOGETHER, IN_CELLS)
+    assert model.label_separator_ == ","
+    in_lists = [one.split(", ") for one in IN_CELLS]
+    for scorer in (scorers.precision(1), scorers.micro_f1(), scorers.psp(1)):
+        assert scorer(model, TOGETHER, IN_CELLS) == scorer(model, TOGETHER, in_lists) > 0.9
+    assert model.score(TOGETHER[2:3], IN_CELLS[2:3]) == 1  # one cell alone leaves a doubt
+    assert model.update(["a dog and an owl"] * 2, ["dog, owl"] * 2).classes_.size == 3
+    assert model.indicator(["owl, dog", "new"]).toarray().tolist() == [[0, 1, 1, 0], [0, 0, 0, 1]]
+
+
+def test_a_separator_is_remembered_by_a_stored_model(tmp_path):
+    model = Tagger(OneVsRestSVM(random_state=0)).fit(TOGETHER, IN_CELLS)
+    labelwood.save(model, tmp_path / "m")
+    assert labelwood.load(tmp_path / "m").label_separator_ == ","
+
+
+def test_a_truth_that_shares_no_label_with_the_model_has_no_score():
+    model = Tagger(OneVsRestSVM(random_state=0)).fit(TOGETHER, IN_CELLS)
+    learner = OneVsRestSVM(random_state=0).fit(np.eye(2), [["cat"], ["dog"]])
+    for estimator, X in ((model, TOGETHER[:2]), (learner, np.eye(2))):
+        with pytest.raises(DataError, match="knows none of the labels of the data"):
+            scorers.micro_f1()(estimator, X, [["x"], ["y"]])
+
+
+def test_columns_of_a_table_of_labels_are_matched_by_name():
+    X = np.eye(4)
+    Y = pd.DataFrame([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 0]], columns=["b", "a", "c"])
+    model = OneVsRestSVM(random_state=0).fit(X, Y)
+    assert model.score(X, Y[["a", "b", "c"]]) == model.score(X, Y) == 1
+    with pytest.raises(DataError, match="must be those of training: 'c' is not in the data"):
+        model.score(X, Y[["a", "b"]])
+    top = model.predict_topk(X, 1)
+    assert metrics.evaluate(Y, top, ks=(1,))["P@1"] == 1
+    with pytest.raises(DataError, match="Column 0 is 'a' in label_names and 'b' in the ranking"):
+        metrics.evaluate(Y[["a", "b", "c"]], top, ks=(1,))
+
+
+def test_parameters_of_a_part_that_is_not_given_name_the_remedy():
+    for name in ("vectorizer__min_df", "estimator__C"):
+        with pytest.raises(ParameterError, match=rf"{name} is a parameter of the .* as in Tagger"):
+            Tagger().set_params(**{name: 2})
+    both = Tagger().set_params(vectorizer=TextVectorizer(), vectorizer__min_df=3)
+    assert both.vectorizer.min_df == 3
+
+
+def test_cells_that_may_hold_several_labels_are_remarked():
+    with pytest.warns(LabelwoodWarning, match="24 cells of labels hold ',', .* give lists of lab"):
+        model = Tagger(OneVsRestSVM(random_state=0)).fit(
+            ["a cat", "a pet dog"] * 24, ["cat", "dog, pet"] * 24
+        )
+    assert model.classes_.tolist() == ["cat", "dog, pet"]
+    with pytest.raises(
+        DataError, match=r"give lists: \[one.split\(','\) for one in labels\] if it"
+    ):
+        model.fit(["a", "b"] * 9, ["Smith, Jo", "Jones, Al"] * 9)
+    # One cell is enough where each of its parts is a label of another one.
+    model.fit(["a cat", "a dog", "a cat and a dog"] * 9, ["cat", "dog", "cat, dog"] * 9)
+    assert model.classes_.tolist() == ["cat", "dog"]

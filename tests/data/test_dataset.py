@@ -98,7 +98,7 @@ def test_the_statistics_are_told():
 
     assert repr(data) == (
         "Dataset('six': 6 samples, 6 features, 6 non-zeros, 2 labels, 1.00 labels a sample, "
-        "50% of the labels with < 5 examples)"
+        "1 without one, 50% of the labels with < 5 examples)"
     )
 
 

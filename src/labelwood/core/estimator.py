@@ -23,7 +23,7 @@ from labelwood.core.contract import (
     check_features,
     check_fitted_attributes,
 )
-from labelwood.core.frames import is_frame
+from labelwood.core.frames import frame_matrix, frame_names, is_frame
 from labelwood.core.labels import (
     check_label_space,
     encode_labels,
@@ -31,6 +31,7 @@ from labelwood.core.labels import (
     is_label_lists,
     lists_to_indicator,
 )
+from labelwood.core.names import shown
 from labelwood.core.params import Integer, check_parameter, check_parameters
 from labelwood.core.sparse import entry_rows, unit_rows
 from labelwood.core.topk import TopK
@@ -201,8 +202,21 @@ class LabelEstimator(ClassifierMixin, FittedEstimator):
         if is_label_lists(y):
             y = lists_to_indicator(y, self.classes_.tolist())  # type: ignore[arg-type]
         elif is_frame(y) and self.multilabel_:
-            y = encode_labels(y).Y
+            y = frame_matrix(y, self._known_columns(frame_names(y)))
         return float(super().score(X, y))
+
+    def _known_columns(self, names: Sequence[str]) -> list[str]:
+        """The columns of a table of labels in the order of `classes_`, where these have names."""
+        classes = self.classes_.tolist()
+        if self.classes_.dtype.kind != "U":
+            return list(names)
+        if set(names) != set(classes):
+            odd = sorted(set(names) ^ set(classes))[0]
+            where = "in the data" if odd in classes else "known to the model"
+            raise DataError(
+                f"The columns of the labels must be those of training: {shown(odd)} is not {where}."
+            )
+        return classes
 
     def _check_new_columns(self, Y: object, labels: Sequence[object], n: int) -> CSR:
         """Y as an indicator whose columns are `labels`, which can stand beside those known."""

@@ -54,6 +54,7 @@ def concatenate(parts: Sequence[Dataset]) -> Dataset:
         description=", ".join(one.description for one in parts if one.description),
         text_columns=_first([one.text_columns for one in filled]),
         label_columns=_first([one.label_columns for one in filled]),
+        label_separator=_first([one.label_separator for one in filled]),
     )
 
 

@@ -51,6 +51,8 @@ class Dataset:
         The columns of a table that the texts were read from, and joined.
     label_columns : sequence of str, or None
         The columns of a table that the labels were read from.
+    label_separator : str or None
+        What separated the labels of a sample in their cell.
     """
 
     X: CSR | None
@@ -63,6 +65,7 @@ class Dataset:
     description: str = ""
     text_columns: Sequence[str] | None = None
     label_columns: Sequence[str] | None = None
+    label_separator: str | None = None
 
     def __post_init__(self) -> None:
         if self.X is None and self.texts is None:
@@ -170,11 +173,13 @@ class Dataset:
         else:
             width = count(self.X.shape[1], "feature")
             features = f"{width}, {count(self.X.nnz, 'non-zero')}"
+        empty = int(np.count_nonzero(np.diff(self.Y.indptr) == 0)) if n_labels else 0
+        without = f", {empty:,} without one" if empty else ""
         rare = np.count_nonzero(counts < 5) / max(n_labels, 1)
         head = f"Dataset({self.description!r}: " if self.description else "Dataset("
         return (
             f"{head}{count(n, 'sample')}, {features}, {count(n_labels, 'label')}, "
-            f"{self.Y.nnz / max(n, 1):.2f} labels a sample, "
+            f"{self.Y.nnz / max(n, 1):.2f} labels a sample{without}, "
             f"{rare:.0%} of the labels with < 5 examples)"
         )
 

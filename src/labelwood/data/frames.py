@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,7 +14,7 @@ from labelwood.core.labels import indicator, lists_to_indicator
 from labelwood.core.names import EMPTY_REFUSED, shown
 from labelwood.data.dataset import Dataset, check_texts
 from labelwood.data.readers.indicators import NestedIndicator
-from labelwood.data.readers.label_cells import split_cells
+from labelwood.data.readers.label_cells import CellLabels, SeparatorDoubtError, split_cells
 from labelwood.data.readers.missing_words import remark_on_missing_texts
 from labelwood.data.readers.options import ReadOptions
 from labelwood.data.readers.usual_names import choose_columns
@@ -73,12 +73,13 @@ def frame_dataset(
     if isinstance(labels, str):
         where = f"column {shown(labels)}"
         values = frame_column(frame, labels)
-        lists = label_lists(values, where, label_separator)
+        found = label_lists(values, where, label_separator)
+        _warn(f"In {where} ", found.doubt)
         _refuse_indicator(values)
-        names = sorted({name for one in lists for name in one})
-        Y = lists_to_indicator(lists, names)
+        names = sorted({name for one in found.labels for name in one})
+        Y, separator = lists_to_indicator(found.labels, names), found.separator
     else:
-        names = list(labels)
+        names, separator = list(labels), None
         Y = indicator(frame_matrix(frame, names))
     return Dataset(
         X=None,
@@ -88,6 +89,7 @@ def frame_dataset(
         texts=texts,
         text_columns=columns,
         label_columns=[labels] if isinstance(labels, str) else names,
+        label_separator=separator,
     )
 
 
@@ -172,11 +174,12 @@ def frame_texts(frame: object, columns: Sequence[str]) -> list[str]:
     return texts
 
 
-def lists_dataset(texts: object, labels: object, label_separator: str | None = None) -> Dataset:
+def lists_dataset(texts: object, labels: object, known_separator: str | None = None) -> Dataset:
     """A data set from texts and their labels, in any of the forms that people have them in.
 
     Texts are a list, array or Series. Labels are lists of names, one name for each text, cells
     of separated names (see `frame_dataset`), an indicator, or a table of zeros and ones.
+    `known_separator` is that of the cells that a model learned from.
 
     Examples
     --------
@@ -184,29 +187,54 @@ def lists_dataset(texts: object, labels: object, label_separator: str | None = N
     ['bird', 'cat', 'owl']
     """
     documents = check_texts(texts)
-    Y, names = label_matrix(labels, label_separator)
-    if Y.shape[0] != len(documents):
-        raise DataError(f"There are {len(documents)} texts and labels of {Y.shape[0]} samples.")
-    return Dataset(None, Y, label_names=names, texts=documents)
+    found = label_matrix(labels, known_separator)
+    if found.Y.shape[0] != len(documents):
+        n = found.Y.shape[0]
+        raise DataError(f"There are {len(documents)} texts and labels of {n} samples.")
+    return Dataset(
+        None,
+        found.Y,
+        label_names=found.names,
+        texts=documents,
+        label_separator=found.separator,
+    )
 
 
-def label_matrix(labels: object, label_separator: str | None = None) -> tuple[Any, Any]:
+class LabelMatrix(NamedTuple):
+    """An indicator, the names of its columns, and what separated them in cells, where known."""
+
+    Y: Any
+    names: Any = None
+    separator: str | None = None
+
+
+def label_matrix(labels: object, known_separator: str | None = None) -> LabelMatrix:
     """Labels of any form as an indicator and the names of its columns, or None for numbers."""
     if isinstance(labels, (str, bytes, Mapping)) or labels is None:
         kind = type(labels).__name__
         raise DataError(f"Labels must be a list with an entry for each sample. Got {kind}.")
     if is_frame(labels):
-        return indicator(frame_matrix(labels)), frame_names(labels)
+        return LabelMatrix(indicator(frame_matrix(labels)), frame_names(labels))
     if sp.issparse(labels) or (isinstance(labels, np.ndarray) and labels.ndim == 2):
-        return indicator(labels), None
+        return LabelMatrix(indicator(labels))
     values = _values(labels)
-    lists = label_lists(values, "the labels", label_separator)
+    try:
+        found = label_lists(values, "the labels", known=known_separator)
+        # There is no parameter for the separator here.
+        _warn("In the labels ", found.doubt.replace("label_separator=','", "lists of labels"))
+    except SeparatorDoubtError as doubt:
+        raise DataError(
+            f"{doubt.found}; give lists: [one.split({doubt.mark!r}) for one in labels] if it "
+            "separates labels, else [[one] for one in labels]."
+        ) from None
     _refuse_indicator(values)
-    names = sorted({name for one in lists for name in one})
-    return lists_to_indicator(lists, names), names
+    names = sorted({name for one in found.labels for name in one})
+    return LabelMatrix(lists_to_indicator(found.labels, names), names, found.separator)
 
 
-def label_lists(values: Sequence[Any], where: str, separator: str | None) -> list[list[str]]:
+def label_lists(
+    values: Sequence[Any], where: str, separator: str | None = None, known: str | None = None
+) -> CellLabels:
     """The names in each entry, which is a list, one name or number, a cell of names, or missing."""
     missing = [is_missing(one) for one in values]
     cells = [
@@ -220,7 +248,8 @@ def label_lists(values: Sequence[Any], where: str, separator: str | None) -> lis
             f"Row {cells[0][0]} of {where} is {str(cells[0][1])!r} where other rows are lists; "
             "put it in a list."
         )
-    split = dict(zip([row for row, _ in cells], _split(cells, where, separator), strict=True))
+    found = _split(cells, where, separator, known)
+    split = dict(zip([row for row, _ in cells], found.labels, strict=True))
     result: list[list[str]] = []
     for row, one in enumerate(values):
         if missing[row]:
@@ -230,7 +259,7 @@ def label_lists(values: Sequence[Any], where: str, separator: str | None) -> lis
         else:
             names = list(one) if _is_list(one) else [one]
             result.append([_name(name, row, where) for name in names])
-    return result
+    return CellLabels(result, doubt=found.doubt, separator=found.separator if cells else None)
 
 
 @dataclass(frozen=True)
@@ -244,12 +273,12 @@ class _Column:
         return DataError(f"{place[0].upper()}{place[1:]}: {message}")
 
 
-def _split(cells: list[tuple[int, str]], where: str, separator: str | None) -> list[list[str]]:
+def _split(
+    cells: list[tuple[int, str]], where: str, separator: str | None, known: str | None
+) -> CellLabels:
     plain = [(row, str(cell)) for row, cell in cells]
     source: Any = _Column(where)
-    found = split_cells(source, plain, separator)
-    _warn(f"In {where} ", found.doubt)
-    return found.labels
+    return split_cells(source, plain, separator, known)
 
 
 def _warn(place: str, remark: str) -> None:

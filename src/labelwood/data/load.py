@@ -73,7 +73,8 @@ _TEXT_FORMATS = tuple(name for name, one in _FORMATS.items() if "encoding" in on
 WRITABLE = tuple(name for name, one in _FORMATS.items() if one.writer is not None)
 _KNOWN = ("known_text_columns", "known_label_columns")
 _SEVERAL = ("text_column", "label_column", *_KNOWN)  # a name, or a list of names
-_ALWAYS = ("label_names", "ignore_labels", *_KNOWN)  # any format may have them
+# Any format may have them.
+_ALWAYS = ("label_names", "ignore_labels", *_KNOWN, "known_label_separator")
 _CONSTRAINTS: Constraints = {
     "n_labels": (Integer(low=0), None),
     "n_features": (Integer(low=0), None),
@@ -107,6 +108,7 @@ def load_dataset(
     ignore_labels: bool | None = None,
     known_text_columns: str | Sequence[str] | None = None,
     known_label_columns: str | Sequence[str] | None = None,
+    known_label_separator: str | None = None,
 ) -> Dataset:
     r"""Read a data set.
 
@@ -163,6 +165,9 @@ def load_dataset(
         The columns that a model learned from, such as `Tagger.text_columns_` and
         `Tagger.label_columns_`: where the file has all of them and `text_column` (or
         `label_column`) is not given, they are taken before other usual names.
+    known_label_separator : str, optional
+        What separated the labels that a model learned from, such as `Tagger.label_separator_`: it
+        is taken where `label_separator` is not given, and fields are no lists.
 
     Examples
     --------
@@ -197,6 +202,7 @@ def load_dataset(
         ignore_labels=ignore_labels,
         known_text_columns=known_text_columns,
         known_label_columns=known_label_columns,
+        known_label_separator=known_label_separator,
     )
     for name, constraint in _CONSTRAINTS.items():
         check_parameter("load_dataset", name, getattr(options, name), constraint)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
+from labelwood.core.frames import frame_names, is_frame
 from labelwood.core.names import shown, some
 from labelwood.core.params import RANDOM_STATE, Integer, Real, check_parameter
 from labelwood.core.propensity import Propensity, check_propensity
@@ -48,7 +49,7 @@ def evaluate(
 
     Parameters
     ----------
-    Y_true : sparse matrix or array of shape (n, n_labels)
+    Y_true : sparse matrix, array or table of shape (n, n_labels)
         Indicator of the true labels.
     ranking : TopK or sparse matrix of scores, optional
         Gives P, R, F1 and nDCG at each of `ks`; with `propensity` also PSP and PSnDCG.
@@ -67,7 +68,7 @@ def evaluate(
         Its nodes are matched with the labels by name where these have names (`label_names`, or
         the classes of a `TopK`), and by position otherwise.
     label_names : sequence of str, optional
-        What the columns of `Y_true` are called.
+        What the columns of `Y_true` are called; those of a table have their names.
     delta : float
         Each interval is meant to miss with this probability.
     n_bootstrap : int
@@ -92,6 +93,8 @@ def evaluate(
     check_parameter("evaluate", "delta", delta, Real(above=0, below=1))
     check_parameter("evaluate", "n_bootstrap", n_bootstrap, Integer(low=0))
     check_parameter("evaluate", "random_state", random_state, RANDOM_STATE)
+    if label_names is None and is_frame(Y_true):
+        label_names = frame_names(Y_true)
     Y = check_truth(Y_true)
     require_labels(Y)
     by_label = None

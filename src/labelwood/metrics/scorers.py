@@ -145,17 +145,26 @@ def _sets(estimator: Any, X: Any) -> CSR:
 
 def _truth(estimator: Any, y: Any) -> CSR:
     """Labels in the order of the classes of the estimator; those unknown to it come last."""
+    if hasattr(estimator, "indicator"):  # a Tagger reads them as its fit does
+        return _require_known(indicator(estimator.indicator(y)), len(estimator.classes_))
     values = plain_lists(y)
     known = [str(one) for one in estimator.classes_]
-    if is_label_lists(values):
-        return _columns(values, known, may_be_new=True)
-    encoded = encode_labels(y)
-    if not encoded.multilabel:
-        return _columns([[one] for one in encoded.classes[encoded.Y.indices]], known, True)
-    if encoded.classes.dtype.kind != "U":  # an indicator: its columns are the classes
-        return encoded.Y
-    lists = np.split(encoded.classes[encoded.Y.indices], encoded.Y.indptr[1:-1])
-    return _columns([row.tolist() for row in lists], known, True)
+    if not is_label_lists(values):
+        encoded = encode_labels(y)
+        if encoded.multilabel and encoded.classes.dtype.kind != "U":
+            return encoded.Y  # an indicator: its columns are the classes
+        lists = np.split(encoded.classes[encoded.Y.indices], encoded.Y.indptr[1:-1])
+        values = [row.tolist() for row in lists]
+    return _require_known(_columns(values, known, may_be_new=True), len(known))
+
+
+def _require_known(truth: CSR, n_known: int) -> CSR:
+    """The truth, unless none of its labels can be predicted, which is no result but a mistake."""
+    if truth.nnz and (truth.indices >= n_known).all():
+        raise DataError(
+            "The model knows none of the labels of the data; are they called as in training?"
+        )
+    return truth
 
 
 def _columns(lists: Any, known: list[Any], may_be_new: bool) -> CSR:

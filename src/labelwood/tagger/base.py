@@ -88,6 +88,19 @@ class BaseTagger(NamedParameters, FittedEstimator):
         self.time_limit = time_limit
         self.memory_limit = memory_limit
 
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, those of a part by names such as ``vectorizer__min_df``."""
+        for name in params:
+            part, nested, _ = name.partition("__")
+            own = params.get(part, vars(self).get(part))
+            if nested and part in ("estimator", "vectorizer") and not hasattr(own, "set_params"):
+                example = f"{type(self).__name__}(OneVsRestSVM(), TextVectorizer())"
+                raise ParameterError(
+                    f"{name} is a parameter of the {part}, which is {own!r} here; give the parts, "
+                    f"as in {example}."
+                )
+        return super().set_params(**params)
+
     def fit(self, X: object, y: object = None, sample_weight: object = None) -> Self:
         """Vectorize the texts, if that is what they are, and fit the estimator.
 
@@ -136,6 +149,7 @@ class BaseTagger(NamedParameters, FittedEstimator):
         texts, labels = dataset.text_columns, dataset.label_columns
         self.text_columns_: list[str] | None = None if texts is None else list(texts)
         self.label_columns_: list[str] | None = None if labels is None else list(labels)
+        self.label_separator_: str | None = dataset.label_separator
         self.rules_history_: list[str] = []
         return self
 
@@ -361,6 +375,8 @@ class BaseTagger(NamedParameters, FittedEstimator):
             listed = isinstance(columns, list) and all(isinstance(one, str) for one in columns)
             if columns is not None and not listed:
                 raise DataError(f"{name} must be a list of column names or None")
+        if not isinstance(vars(self).get("label_separator_"), str | None):
+            raise DataError("label_separator_ must be a str or None")
         if "sample_hashes_" in vars(self):
             check_sketch(self.sample_hashes_, vars(self).get("repeated_share_"))
         self.choice_  # noqa: B018 - it refuses a record that is none

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,7 +15,7 @@ from labelwood.core.names import count
 from labelwood.core.topk import TopK
 from labelwood.core.types import CSR
 from labelwood.data.dataset import Dataset
-from labelwood.data.frames import frame_dataset, guess_columns
+from labelwood.data.frames import frame_dataset, guess_columns, label_matrix
 from labelwood.data.taxonomy import Taxonomy
 from labelwood.errors import DataError, LabelwoodWarning, ParameterError
 from labelwood.metrics.evaluate import Evaluation, evaluate
@@ -97,6 +98,8 @@ class Tagger(RuledTagger):
         The columns of the texts, after `from_frame` and after a fit on a file that names them.
     label_columns_ : list of str or None
         The columns of the labels, likewise.
+    label_separator_ : str or None
+        What separated labels in one cell, which later cells are split by; None for lists.
 
     Examples
     --------
@@ -211,6 +214,27 @@ class Tagger(RuledTagger):
         self._know(hashes)
         return self
 
+    def _labeled(self, X: object, y: object) -> Dataset:
+        """Samples with their labels, whose cells are split as those of `fit` were."""
+        return labeled_data(X, y, vars(self).get("label_separator_"))
+
+    def indicator(self, y: object) -> CSR:
+        """Labels in any of the forms that `fit` takes, as a matrix over `classes_`.
+
+        Labels that the model does not know have columns behind them.
+
+        Examples
+        --------
+        >>> texts, labels = ["a cat", "a dog", "both"] * 9, ["cat", "dog", "cat; dog"] * 9
+        >>> Tagger().fit(texts, labels).indicator(["dog; cat", "owl"]).toarray().tolist()
+        [[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+        """
+        check_is_fitted(self, "estimator_")
+        found = label_matrix(y, vars(self).get("label_separator_"))
+        nothing: Any = sp.csr_array((found.Y.shape[0], 0), dtype=np.float32)
+        dataset = Dataset(nothing, found.Y, label_names=found.names)
+        return matched_labels(self.label_names_, dataset, may_be_new=True)[0]
+
     def _know(self, hashes: Hashes) -> None:
         """Keep hashes of new samples, unless those of the old ones are missing."""
         if "sample_hashes_" in vars(self):
@@ -223,7 +247,7 @@ class Tagger(RuledTagger):
 
     def _more_samples(self, X: object, y: object) -> tuple[CSR, CSR, list[str], Hashes]:
         """Features, labels over all labels with the new ones last, names of all, and hashes."""
-        dataset = memory.require_labels(labeled_data(X, y))
+        dataset = memory.require_labels(self._labeled(X, y))
         Y, names, _ = matched_labels(self.label_names_, dataset, may_be_new=True)
         return self.features(dataset), Y, names, sample_hashes(self, dataset)
 
@@ -324,7 +348,7 @@ class Tagger(RuledTagger):
 
     def score(self, X: object, y: object = None) -> float:
         """Micro-F1 of the predicted labels: 2 · right / (predicted + true)."""
-        dataset = labeled_data(X, y)
+        dataset = self._labeled(X, y)
         truth, _, _ = matched_labels(self.label_names_, dataset)
         decided = self._decide(self.features(dataset))
         decided.resize(truth.shape)

@@ -15,8 +15,11 @@ from labelwood.data.frames import frame_texts, label_matrix, lists_dataset
 from labelwood.errors import DataError
 
 
-def labeled_data(X: object, y: object, label_separator: str | None = None) -> Dataset:
-    """A data set as it is, or one made of texts (or features) and labels."""
+def labeled_data(X: object, y: object, known_separator: str | None = None) -> Dataset:
+    """A data set as it is, or one made of texts (or features) and labels.
+
+    `known_separator` is that of the cells that the model learned from.
+    """
     if isinstance(X, Dataset):
         if y is not None:
             raise DataError("A Dataset holds its labels already; call this with the Dataset alone.")
@@ -27,7 +30,7 @@ def labeled_data(X: object, y: object, label_separator: str | None = None) -> Da
             "or a Dataset, or use Tagger.from_frame(df, text=…, labels=…)."
         )
     if not (is_matrix(X) or is_frame(X)):
-        return lists_dataset(X, y, label_separator)
+        return lists_dataset(X, y, known_separator)
     if is_frame(X) and any(_is_text(X, name) for name in frame_names(X)):
         raise DataError(
             f"A table of texts cannot stand for a list of them: give one column, "
@@ -35,8 +38,14 @@ def labeled_data(X: object, y: object, label_separator: str | None = None) -> Da
             "Tagger.from_frame(data, text=…, labels=…)."
         )
     data = feature_data(X)
-    Y, names = label_matrix(y, label_separator)
-    return Dataset(data.X, Y, label_names=names, feature_names=data.feature_names)
+    found = label_matrix(y, known_separator)
+    return Dataset(
+        data.X,
+        found.Y,
+        label_names=found.names,
+        feature_names=data.feature_names,
+        label_separator=found.separator,
+    )
 
 
 def is_matrix(X: object) -> bool:
@@ -59,9 +68,10 @@ def texts_of(data: object, columns: Sequence[str] | None) -> list[str]:
     if not is_frame(data):
         return check_texts(data)
     names = frame_names(data)
-    # A table often begins with a column of numbers, which are no texts.
+    # A table often begins with ids or numbers, which are no texts.
     strings = (one for one in names if any(isinstance(v, str) for v in frame_column(data, one)))
-    example = f"predict(data[{next(strings, 'text')!r}])"
+    of_model = (one for one in columns or () if one in names)
+    example = f"predict(data[{next(of_model, None) or next(strings, 'text')!r}])"
     if columns is None:
         kind = type(data).__name__
         raise DataError(f"A list of texts is expected. Got a {kind}; pass one column: {example}.")

@@ -305,3 +305,12 @@ def test_a_guessed_key_that_holds_no_ids_is_left_alone(write, later):
     assert "ids from" not in data.description
     with pytest.raises(DataError, match=r"line 2: .*number"):
         load_dataset(write("a.jsonl", lines), id_column="number")
+
+
+def test_the_number_of_a_class_is_a_label(write):
+    lines = (
+        '{"text": "a", "label": 0}\n{"text": "b", "label": 12.0}\n{"text": "c", "label": null}\n'
+    )
+    assert load_dataset(write("a.jsonl", lines)).label_lists() == [["0"], ["12"], []]
+    with pytest.raises(DataError, match=r"'label' must be a list of names .* Got .*0.5.* instead"):
+        load_dataset(write("a.jsonl", '{"text": "a", "label": 0.5}\n'))

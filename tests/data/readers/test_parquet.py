@@ -52,13 +52,17 @@ def test_labels_and_ids_may_be_missing(write_table):
     [
         ({"name": ["a"]}, {}, r": found the columns 'name', but no 'text'; name the right ones by"),
         ({"text": ["a"]}, {"label_column": "tags"}, r": found the columns 'text', but no 'tags'"),
-        ({"text": ["a", None]}, {}, r", row 2: column 'text' must hold text. Got None instead"),
+        ({"text": ["a", None]}, {}, r", row 2: column 'text' must hold text .*Got None instead"),
         ({"text": [1]}, {}, r", row 1: column 'text' must hold text. Got 1 instead"),
-        ({"text": ["a"], "labels": [3]}, {}, r", row 1: labels must be a list of strings. Got"),
+        (
+            {"text": ["a"], "labels": [3.5]},
+            {},
+            r", row 1: column 'labels' must hold lists of strings. Got",
+        ),
         (
             {"text": ["a"], "labels": [["x", None]]},
             {},
-            r", row 1: labels must be a list of strings",
+            r", row 1: column 'labels' must hold lists of strings",
         ),
         ({"text": ["a"], "labels": [[""]]}, {}, r", row 1: found a label with an empty name"),
     ],
@@ -137,3 +141,10 @@ def test_a_column_of_0_and_1_that_is_called_as_ids_are_is_a_label(write_table):
     path = write_table(text=["a", "b"], yes=[1, 0], no=[0, 1])
     data = load_dataset(path)
     assert (data.ids, data.label_names) == (None, ["no", "yes"])
+
+
+def test_the_number_of_a_class_is_a_label(write_table):
+    whole = load_dataset(write_table(text=["a", "b"], label=[0, 12]))
+    assert whole.label_lists() == [["0"], ["12"]]
+    decimal = load_dataset(write_table(text=["a", "b", "c"], label=[0.0, 12.0, None]))
+    assert decimal.label_lists() == [["0"], ["12"], []]

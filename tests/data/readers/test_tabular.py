@@ -94,7 +94,7 @@ def test_a_header_alone_gives_no_points(write):
         ('text,labels\n"a\n\nb",x\n"c\nd"\n', {}, r"line 5: found 1 fields"),
         ('text,labels\n"a\nb\n', {}, r"line 2: this row cannot be read \(unexpected end of data\)"),
         ('text,labels\n"a"b,x\n', {}, r"line 2: this row cannot be read"),
-        ("text,labels\na\rb,x\n", {}, r"line 2: this row cannot be read \(new-line character"),
+        ("text,labels\na\rb,x\n", {}, "line 2: found a carriage return within a row"),
         ("text,labels\na,x;;y\n", {}, r"line 2: found a label with an empty name"),
         ("text,labels\na,x\n", {"label_names": ["y"]}, r"line 2: found label 'x', which is not"),
         (
@@ -328,3 +328,38 @@ def test_samples_without_labels_do_not_hide_nested_zeros_and_ones(write):
     rows = 't,"[0, 1, 0]"\nt,[]\nt,\nt,"[1, 1, 0]"\n'
     with pytest.raises(DataError, match="line 2: found 3 zeros and ones, here and in all other"):
         load_dataset(write("a.csv", "text,labels\n" + rows))
+
+
+@pytest.mark.parametrize(
+    ("content", "match"),
+    [
+        ("text,labels\ra,x\rb,y\r", "line 1: found a carriage return within a row"),
+        ("text,labels,more\na,x\n", "line 2: found 2 fields where .* 3; a field without a value"),
+        ("text,labels\na,x,y\n", "line 2: found 3 fields where .* 2; a field that holds ','"),
+        ("My tags,\ntext,labels\na,x\n", "line 2 looks like the header row: delete what stands"),
+    ],
+)
+def test_rows_that_do_not_fit_name_what_to_do(write, content, match):
+    with pytest.raises(DataError, match=match):
+        load_dataset(write("a.csv", content), delimiter=",")
+
+
+def test_the_separator_that_a_model_learned_from_is_taken_before_another(write):
+    file = write("a.csv", 'text,labels\na,"x, y"\nb,x\n')
+    assert load_dataset(file).label_lists() == [["x, y"], ["x"]]
+    known = load_dataset(file, known_label_separator=",")
+    assert (known.label_lists(), known.label_separator) == ([["x", "y"], ["x"]], ",")
+    given = load_dataset(file, label_separator=";", known_label_separator=",")
+    assert given.label_lists() == [["x, y"], ["x"]]
+    lists = write("b.csv", 'text,labels\na,"[""x, y""]"\n')
+    assert load_dataset(lists, known_label_separator=",").label_lists() == [["x, y"]]
+
+
+def test_yes_and_no_are_read_in_the_languages_of_spreadsheets(write):
+    rows = "a;ja;NEIN\nb;FALSCH;Wahr\n"
+    data = load_dataset(write("a.csv", "text;Rad;Post\n" + rows))
+    assert data.label_lists() == [["Rad"], ["Post"]]
+
+
+def test_samples_without_a_label_are_counted(write):
+    assert ", 1 without one," in repr(load_dataset(write("a.csv", CSV)))

@@ -6,7 +6,9 @@ from labelwood.core.io import Source
 from labelwood.core.names import shown
 
 _ONES = frozenset({"1", "1.0", "true", "yes", "x"})
+_ONES |= {"wahr", "ja", "vrai", "oui", "verdadero", "sí", "si"}  # as spreadsheets write them
 _ZEROS = frozenset({"0", "0.0", "false", "no", ""})
+_ZEROS |= {"falsch", "nein", "faux", "non", "falso"}
 _LEAST = 2  # one column of 0 and 1 may be anything
 
 

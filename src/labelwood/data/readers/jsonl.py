@@ -16,7 +16,7 @@ from labelwood.core.types import CSR, AnyArray
 from labelwood.data.dataset import Dataset
 from labelwood.data.readers.columns import ROWS_AT_ONCE, ColumnBuilder, decimals
 from labelwood.data.readers.indicators import NestedIndicator
-from labelwood.data.readers.label_cells import split_cells
+from labelwood.data.readers.label_cells import CellLabels, is_class_number, split_cells
 from labelwood.data.readers.missing_words import remark_on_missing_texts
 from labelwood.data.readers.options import ReadOptions
 from labelwood.data.readers.usual_names import Columns, choose_columns, without_labels
@@ -77,6 +77,7 @@ class _Reader:
         self.source = source
         self.ignore_labels = bool(options.ignore_labels)
         self.separator = options.label_separator
+        self.known_separator = options.known_label_separator
         self.has_features = _FEATURES in first
         self.columns = self._chosen(first, options)
         self.has_text = bool(self.columns.text)
@@ -151,14 +152,14 @@ class _Reader:
         """All points."""
         X, feature_names = self.features.features() if self.has_features else (None, None)
         self.nested.refuse(self.source)
-        remark = self._split_cells()
+        found = self._split_cells()
         Y, label_names = self.labels.labels()
         ids, id_remark = self.columns.kept_ids(self.ids)
         if self.ignore_labels or self.has_labels:
             description = self.columns.remark
         else:
             description = without_labels(self.source, self.keys, self.columns)
-        remarks = (description, remark, id_remark, remark_on_missing_texts(self.texts))
+        remarks = (description, found.remark, id_remark, remark_on_missing_texts(self.texts))
         return Dataset(
             X=X,
             Y=Y,
@@ -169,6 +170,7 @@ class _Reader:
             description=", ".join(filter(None, remarks)),
             text_columns=self.columns.text if self.has_text else None,
             label_columns=self.label_columns or None,
+            label_separator=found.separator,
         )
 
     def _value(self, number: int, point: dict[str, Any], key: str) -> Any:
@@ -179,7 +181,8 @@ class _Reader:
     def _string(self, number: int, point: dict[str, Any], key: str) -> str:
         value = self._value(number, point, key)
         if not isinstance(value, str):
-            self._refuse(number, key, value, "a string")
+            empty = " (an empty one, '', where there is no text)" if value is None else ""
+            self._refuse(number, key, value, f"a string{empty}")
         return value
 
     def _identifier(self, number: int, point: dict[str, Any], key: str) -> str | None:
@@ -219,18 +222,21 @@ class _Reader:
             else:
                 self.labels.add(number, [])
 
-    def _split_cells(self) -> str:
-        """Add the labels that stand in strings; what separates them is returned as a remark."""
+    def _split_cells(self) -> CellLabels:
+        """Add the labels that stand in strings."""
         if self.in_strings is None:
             self._decide(False)
-        found = split_cells(self.source, self.cells, self.separator)
+        found = split_cells(self.source, self.cells, self.separator, self.known_separator)
         for (number, _), names in zip(self.cells, found.labels, strict=True):
             self.labels.add(number, names)
-        return found.remark
+        # Without a cell there is nothing that the separator would be known from.
+        return found if self.cells else found._replace(separator=None)
 
     def _label_list(self, number: int, value: Any) -> list[Any]:
         if value is None:
             return []
+        if is_class_number(value):
+            return [int(value)]
         if isinstance(value, list):
             value = [_subject(one) for one in value]
         if not isinstance(value, list) or not all(type(label) in (str, int) for label in value):

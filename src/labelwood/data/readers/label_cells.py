@@ -3,6 +3,7 @@
 How cells are written is known from all of them, and never from one: a comma may be part of a name.
 """
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -25,6 +26,8 @@ _UNSURE = (",", "/", " ")
 _WIDE = " / "
 # Several of these in one separator are meant one by one.
 _SEVERAL = frozenset(",;|/")
+# Names with a comma in fewer of the cells are not remarked.
+_FEW = 0.1
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _ITEM = re.compile(rf"\s*({_QUOTED}|[^\s,'\"\[\]][^,'\"\[\]]*)\s*(,|\s(?=\s*['\"])|\Z)")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
@@ -41,6 +44,7 @@ class CellLabels(NamedTuple):
     labels: list[list[str]]
     guess: str = ""
     doubt: str = ""
+    separator: str | None = None  # None for lists
 
     @property
     def remark(self) -> str:
@@ -48,28 +52,41 @@ class CellLabels(NamedTuple):
         return ", ".join(filter(None, (self.guess, self.doubt)))
 
 
+class SeparatorDoubtError(DataError):
+    """Cells may be split at `mark` or not; `found` is the message without a remedy."""
+
+    def __init__(self, found: str, mark: str, remedy: str) -> None:
+        super().__init__(f"{found}; {remedy}")
+        self.found, self.mark = found, mark
+
+
 def split_cells(
-    source: Source, cells: Sequence[tuple[int, str]], separator: str | None
+    source: Source,
+    cells: Sequence[tuple[int, str]],
+    separator: str | None,
+    known: str | None = None,
 ) -> CellLabels:
     """The labels of each cell, given with the number of its line.
 
     With a `separator` they are split there, and with several marks, as ``,;``, at each of them.
     Without one, cells that all are lists such as
     ``["a", "b"]`` or ``<a><b>`` are read as lists, and all others are split at the separator that
-    they have in common, which is refused where it is in doubt.
+    they have in common, which is refused where it is in doubt. `known` is the separator of the
+    cells that a model learned from, which is taken before any other.
     """
     if separator is None:
-        labels, guess = _guessed_labels(source, cells)
-        return CellLabels(labels, guess, remark_on_missing(labels))
+        found = _guessed_labels(source, cells, known)
+        doubts = (found.doubt, remark_on_missing(found.labels))
+        return found._replace(doubt=", ".join(filter(None, doubts)))
     mark = _WORDS.get(separator.lower(), separator)
     labels = [_split(cell, mark) for _, cell in cells]
     doubts = (_remark_on_unused(cells, mark), remark_on_missing(labels))
-    return CellLabels(labels, doubt=", ".join(filter(None, doubts)))
+    return CellLabels(labels, doubt=", ".join(filter(None, doubts)), separator=mark)
 
 
 def _guessed_labels(
-    source: Source, cells: Sequence[tuple[int, str]]
-) -> tuple[list[list[str]], str]:
+    source: Source, cells: Sequence[tuple[int, str]], known: str | None
+) -> CellLabels:
     filled = [(line, cell.strip()) for line, cell in cells if cell.strip()]
     n_lists = sum(_is_list(cell) for _, cell in filled)
     not_lists = [one for one in filled if not _is_list(one[1]) and one[1] not in MISSING]
@@ -83,16 +100,32 @@ def _guessed_labels(
         for (line, _), names in zip(cells, lists, strict=True):
             nested.add(line, names)
         nested.refuse(source)
-        return lists, ""
+        return CellLabels(lists)
     for where, (whole, part) in _MARKED.items():
         if filled and all(whole.fullmatch(cell) for _, cell in filled):
-            return [part.findall(cell) for _, cell in cells], f"labels {where}"
+            return CellLabels([part.findall(cell) for _, cell in cells], f"labels {where}")
     if n_lists > len(not_lists):
         line, cell = not_lists[0]
-        raise source.error(line, f"found {shown(cell)} where most cells of labels are lists [...]")
-    found = _guess(source, filled)
-    remark = "" if found == SEPARATOR else f"labels separated by {_SHOWN.get(found, repr(found))}"
-    return [_split(cell, found) for _, cell in cells], remark
+        raise source.error(
+            line,
+            f"found {shown(cell)} where most cells of labels are lists [...]; write "
+            f"{json.dumps([cell], ensure_ascii=False)}",
+        )
+    mark = known or _guess(source, filled)
+    remark = "" if mark == SEPARATOR else f"labels separated by {_SHOWN.get(mark, repr(mark))}"
+    doubt = "" if known else _remark_on_commas(filled, mark)
+    return CellLabels([_split(cell, mark) for _, cell in cells], remark, doubt, mark)
+
+
+def _remark_on_commas(filled: Sequence[tuple[int, str]], mark: str) -> str:
+    """A remark on commas that are taken for parts of names, where no cell shows a separator."""
+    n = sum("," in cell for _, cell in filled)
+    if mark != SEPARATOR or any(mark in cell for _, cell in filled) or n <= _FEW * len(filled):
+        return ""
+    return (
+        f"{count(n, 'cell')} of labels {'holds' if n == 1 else 'hold'} ',', taken for a part of "
+        "the name; if it separates labels give label_separator=','"
+    )
 
 
 def _remark_on_unused(cells: Sequence[tuple[int, str]], given: str) -> str:
@@ -119,6 +152,19 @@ def _remark_on_mixed(filled: Sequence[tuple[int, str]], given: str) -> str:
                 f"{mark!r} between labels{remedy if _SEVERAL.issuperset(both) else ''}"
             )
     return ""
+
+
+def is_class_number(value: object) -> bool:
+    """Whether a value is the number of a class, of which some programs make a decimal.
+
+    Examples
+    --------
+    >>> is_class_number(3), is_class_number(3.0), is_class_number(3.5), is_class_number(True)
+    (True, True, False, False)
+    """
+    if isinstance(value, float):
+        return value.is_integer()
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def is_read_back(cells: Sequence[str]) -> bool:
@@ -257,6 +303,9 @@ def _has_known_parts(cells: list[tuple[int, str]], mark: str) -> bool:
         whole = {labels[0] for labels in distinct if len(labels) == 1}
         known = whole.__contains__
     n_known = sum(all(map(known, labels)) for labels in divided)
+    if mark == "," and len(divided) == 1:  # one is enough if its parts stand alone elsewhere
+        whole = {labels[0] for labels in distinct if len(labels) == 1}
+        return whole.issuperset(divided[0])
     return n_known > 1 and 2 * n_known > len(divided)
 
 
@@ -270,9 +319,12 @@ def _doubt(
     line, cell = next(one for one in cells if mark in one[1])
     beside = f" and {first!r} in {counts[first]:,}" if first else ""
     both = f", if both do label_separator={mark + first!r}" if {mark, first} <= _SEVERAL else ""
-    return source.error(
-        line,
-        f"found {shown(cell)}, with {mark!r} in {counts[mark]:,} of {len(cells):,} cells"
-        f"{beside}; if it separates labels give label_separator={mark!r}{both}, else "
+    found = (
+        f"found {shown(cell)}, with {mark!r} in {counts[mark]:,} of {len(cells):,} cells{beside}"
+    )
+    return SeparatorDoubtError(
+        str(source.error(line, found)),
+        mark,
+        f"if it separates labels give label_separator={mark!r}{both}, else "
         f"label_separator={first or SEPARATOR!r}",
     )

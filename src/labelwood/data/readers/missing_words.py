@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 MISSING = frozenset({"NaN", "nan", "None", "null", "NULL", "<NA>", "NaT"})
+MISSING |= {"#N/A", "#NV", "N/A", "n/a", "NA", "-", "--", "?"}  # of spreadsheets, and by hand
 
 
 def remark_on_missing(labels: Iterable[Sequence[str]]) -> str:

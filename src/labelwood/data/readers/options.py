@@ -28,6 +28,7 @@ class ReadOptions:
     ignore_labels: bool | None = None
     known_text_columns: str | Sequence[str] | None = None
     known_label_columns: str | Sequence[str] | None = None
+    known_label_separator: str | None = None
 
     @cached_property
     def labels(self) -> NameList | None:

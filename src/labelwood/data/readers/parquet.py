@@ -9,7 +9,7 @@ from labelwood.core.names import first_double, shown, some
 from labelwood.data.dataset import Dataset
 from labelwood.data.readers.columns import ColumnBuilder
 from labelwood.data.readers.indicators import IndicatorColumns, NestedIndicator, remark_on
-from labelwood.data.readers.label_cells import split_cells
+from labelwood.data.readers.label_cells import CellLabels, is_class_number, split_cells
 from labelwood.data.readers.missing_words import remark_on_missing_texts
 from labelwood.data.readers.options import ReadOptions
 from labelwood.data.readers.usual_names import Columns, choose_columns, without_labels
@@ -35,13 +35,13 @@ def read(source: Source, options: ReadOptions) -> Dataset:
         )
     table = _Table(source, file, columns, options)
     texts = table.texts()
-    lists, label_columns, label_remark = table.label_lists(len(texts))
+    found, label_columns = table.label_lists(len(texts))
     labels = ColumnBuilder(source, "label", options.labels)
-    for row, listed in enumerate(lists, start=1):
+    for row, listed in enumerate(found.labels, start=1):
         labels.add(row, listed)
     Y, label_names = labels.labels()
     ids, id_remark = columns.kept_ids(table.ids(), label_columns)
-    remarks = (columns.remark, label_remark, id_remark, remark_on_missing_texts(texts))
+    remarks = (columns.remark, found.remark, id_remark, remark_on_missing_texts(texts))
     return Dataset(
         X=None,
         Y=Y,
@@ -51,6 +51,7 @@ def read(source: Source, options: ReadOptions) -> Dataset:
         description=", ".join(filter(None, remarks)),
         text_columns=columns.text,
         label_columns=label_columns or None,
+        label_separator=found.separator,
     )
 
 
@@ -111,14 +112,13 @@ class _Table:
             return list(_strings(self._source, name, values, numbers=True))
         return [str(one) if isinstance(one, str) or type(one) is int else None for one in values]
 
-    def label_lists(self, n_rows: int) -> tuple[list[list[str]], Sequence[str] | None, str]:
-        """The labels of each row, the columns that they come from, and a remark on a guess."""
+    def label_lists(self, n_rows: int) -> tuple[CellLabels, Sequence[str] | None]:
+        """The labels of each row, and the columns that they come from."""
         empty: list[list[str]] = [[] for _ in range(n_rows)]
         if self._options.ignore_labels:
-            return empty, None, ""
+            return CellLabels(empty), None
         if len(self._columns.labels) == 1:
-            lists, remark = self._lists(self._columns.labels[0])
-            return lists, self._columns.labels, remark
+            return self._lists(self._columns.labels[0]), self._columns.labels
         names = self._columns.labels or self._numeric()
         indicators = self._indicators(names, n_rows)
         if self._columns.labels:
@@ -127,28 +127,28 @@ class _Table:
                 raise self._source.error(
                     row, f"found {shown(value)} in {shown(names[at])}, where 0 or 1 is expected"
                 )
-            return indicators.labels(range(len(names))), names, ""
+            return CellLabels(indicators.labels(range(len(names)))), names
         guessed = indicators.guessed()
         if guessed:
             columns = [names[i] for i in guessed]
-            return indicators.labels(guessed), columns, remark_on(names, guessed)
+            return CellLabels(indicators.labels(guessed), remark_on(names, guessed)), columns
         remark = without_labels(self._source, self._file.schema_arrow.names, self._columns)
-        return empty, None, remark
+        return CellLabels(empty, remark), None
 
-    def _lists(self, name: str) -> tuple[list[list[str]], str]:
+    def _lists(self, name: str) -> CellLabels:
         """A column of lists, or of strings that are split as the cells of CSV are."""
         values = self._values(name)
         if any(isinstance(one, str) for one in values):
             cells = _strings(self._source, name, ["" if one is None else one for one in values])
             numbered = list(enumerate(cells, start=1))
-            found = split_cells(self._source, numbered, self._options.label_separator)
-            return found.labels, found.remark
-        lists = [_label_list(self._source, row, one) for row, one in enumerate(values, 1)]
+            given, known = self._options.label_separator, self._options.known_label_separator
+            return split_cells(self._source, numbered, given, known)
+        lists = [_label_list(self._source, row, name, one) for row, one in enumerate(values, 1)]
         nested = NestedIndicator()
         for row, names in enumerate(lists, 1):
             nested.add(row, names)
         nested.refuse(self._source)
-        return lists, ""
+        return CellLabels(lists)
 
     def _numeric(self) -> list[str]:
         from pyarrow import types
@@ -186,18 +186,21 @@ class _Table:
 def _strings(source: Source, name: str, values: list[Any], *, numbers: bool = False) -> list[str]:
     for row, value in enumerate(values, start=1):
         if not (isinstance(value, str) or (numbers and type(value) is int)):
-            raise source.error(row, f"column {name!r} must hold text. Got {value!r} instead")
+            empty = " (an empty one where there is none)" if value is None else ""
+            raise source.error(row, f"column {name!r} must hold text{empty}. Got {value!r} instead")
     return [str(value) for value in values]
 
 
-def _label_list(source: Source, row: int, value: Any) -> list[str]:
-    if value is None:
+def _label_list(source: Source, row: int, column: str, value: Any) -> list[str]:
+    """The names in a list, or the number of one class."""
+    if value is None or value != value:  # NaN, where pandas made decimals of whole numbers
         return []
-    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+    listed = value if isinstance(value, list) else [value] if is_class_number(value) else None
+    if listed is None or not all(isinstance(one, str) or is_class_number(one) for one in listed):
         raise source.error(
-            row, f"labels must be a list of strings. Got {shown(repr(value))} instead"
+            row, f"column {column!r} must hold lists of strings. Got {shown(repr(value))} instead"
         )
-    return value
+    return [one if isinstance(one, str) else str(int(one)) for one in listed]
 
 
 def write(dataset: Dataset, file: IO[bytes]) -> None:

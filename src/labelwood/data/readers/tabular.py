@@ -15,10 +15,15 @@ from labelwood.data.dataset import Dataset
 from labelwood.data.readers.columns import ColumnBuilder
 from labelwood.data.readers.dialect import Dialect, find_dialect
 from labelwood.data.readers.indicators import IndicatorColumns, remark_on
-from labelwood.data.readers.label_cells import is_read_back, split_cells
+from labelwood.data.readers.label_cells import CellLabels, is_read_back, split_cells
 from labelwood.data.readers.missing_words import remark_on_missing_texts
 from labelwood.data.readers.options import ReadOptions
-from labelwood.data.readers.usual_names import Columns, choose_columns, without_labels
+from labelwood.data.readers.usual_names import (
+    Columns,
+    choose_columns,
+    looks_like_header,
+    without_labels,
+)
 from labelwood.errors import DataError
 
 _LONGEST_FIELD = 2**31 - 1  # the csv module keeps it in a C long, which may have 32 bits
@@ -93,6 +98,12 @@ def _rows(source: Source, dialect: Dialect) -> _Rows:
                 yield start, row
             start = dialect.skip + reader.line_num + 1
     except csv.Error as error:
+        if "new-line character" in str(error):
+            raise source.error(
+                start,
+                "found a carriage return within a row; put the field in double quotes, or, if "
+                "lines end so as on old Macs, save the file with line ends of Windows or Unix",
+            ) from None
         raise source.error(
             start,
             f"this row cannot be read ({error}); a quote inside a field in quotes must be doubled",
@@ -114,12 +125,7 @@ def _gather(source: Source, options: ReadOptions, dialect: Dialect, rows: _Rows)
     table = _Table(source, header, columns, guess=not options.ignore_labels)
     for number, row in rows:
         if len(row) != len(header):
-            quotes = f"; a field that holds {dialect.delimiter!r} must stand in double quotes"
-            raise source.error(
-                number,
-                f"found {len(row)} fields where the header row has {len(header)}"
-                f"{quotes if dialect.quoted else ''}",
-            )
+            raise _uneven(source, number, row, header, dialect)
         table.add(number, row)
     return table.dataset(options, dialect.remark)
 
@@ -157,14 +163,14 @@ class _Table:
 
     def dataset(self, options: ReadOptions, delimiter: str) -> Dataset:
         """All rows; `delimiter` is a remark on how they were divided."""
-        lists, label_columns, label_remark = self._label_lists(options)
+        found, label_columns = self._label_lists(options)
         ids, id_remark = self._columns.kept_ids(self._ids, label_columns)
         labels = ColumnBuilder(self._source, "label", options.labels)
-        for number, names in zip(self._lines, lists, strict=True):
+        for number, names in zip(self._lines, found.labels, strict=True):
             labels.add(number, names)
         Y, label_names = labels.labels()
         missing = remark_on_missing_texts(self._texts)
-        remarks = (delimiter, self._columns.remark, label_remark, id_remark, missing)
+        remarks = (delimiter, self._columns.remark, found.remark, id_remark, missing)
         return Dataset(
             X=None,
             Y=Y,
@@ -174,32 +180,30 @@ class _Table:
             description=", ".join(filter(None, remarks)),
             text_columns=self._columns.text,
             label_columns=label_columns or None,
+            label_separator=found.separator,
         )
 
-    def _label_lists(
-        self, options: ReadOptions
-    ) -> tuple[list[list[str]], Sequence[str] | None, str]:
-        """The labels of each row, the columns that they come from, and a remark on a guess."""
+    def _label_lists(self, options: ReadOptions) -> tuple[CellLabels, Sequence[str] | None]:
+        """The labels of each row, and the columns that they come from."""
         columns = self._columns.labels
         if len(columns) == 1:
-            lists, remark = self._split(self._cells[0], options)
-            return lists, columns, remark
+            return self._split(self._cells[0], options), columns
         if columns:
-            lists, remark = self._of_several(options)
-            return lists, columns, remark
+            return self._of_several(options), columns
         guessed = [] if options.ignore_labels else self._indicators.guessed()
         if guessed:
             names = [self._header[i] for i in guessed]
-            return self._indicators.labels(guessed), names, remark_on(self._header, guessed)
+            labels = self._indicators.labels(guessed)
+            return CellLabels(labels, remark_on(self._header, guessed)), names
         empty: list[list[str]] = [[] for _ in self._lines]
         if options.ignore_labels:
-            return empty, None, ""
-        return empty, None, without_labels(self._source, self._header, self._columns)
+            return CellLabels(empty), None
+        return CellLabels(empty, without_labels(self._source, self._header, self._columns)), None
 
-    def _of_several(self, options: ReadOptions) -> tuple[list[list[str]], str]:
+    def _of_several(self, options: ReadOptions) -> CellLabels:
         """Columns of 0 and 1, or columns of names, whose labels are put together."""
         if self._indicators.all_hold:
-            return self._indicators.labels(self._label_at), ""
+            return CellLabels(self._indicators.labels(self._label_at))
         lists: list[list[str]] = [[] for _ in self._lines]
         remarks: dict[str, None] = {}  # each is made once
         for name, cells in zip(self._columns.labels, self._cells, strict=True):
@@ -210,16 +214,27 @@ class _Table:
                     f"found {shown(value)} in {shown(self._header[at])}, but only 0 and 1 in "
                     f"{shown(name)}; give columns of one kind by label_column",
                 )
-            split, remark = self._split(cells, options)
-            remarks[remark] = None
-            for row, names in enumerate(split):
+            split = self._split(cells, options)
+            remarks[split.remark] = None
+            for row, names in enumerate(split.labels):
                 lists[row].extend(names)
-        return lists, ", ".join(filter(None, remarks))
+        return CellLabels(lists, ", ".join(filter(None, remarks)))
 
-    def _split(self, cells: list[str], options: ReadOptions) -> tuple[list[list[str]], str]:
+    def _split(self, cells: list[str], options: ReadOptions) -> CellLabels:
         numbered = list(zip(self._lines, cells, strict=True))
-        found = split_cells(self._source, numbered, options.label_separator)
-        return found.labels, found.remark
+        given, known = options.label_separator, options.known_label_separator
+        return split_cells(self._source, numbered, given, known)
+
+
+def _uneven(
+    source: Source, line: int, row: Sequence[str], header: Sequence[str], dialect: Dialect
+) -> DataError:
+    quotes = f"; a field that holds {dialect.delimiter!r} must stand in double quotes"
+    if len(row) < len(header):
+        quotes = f"; a field without a value needs its {dialect.delimiter!r} too"
+    remedy = quotes if dialect.quoted or len(row) < len(header) else ""
+    found = f"found {len(row)} fields where the header row has {len(header)}{remedy}"
+    return source.error(line, found)
 
 
 def _no_text(
@@ -236,6 +251,10 @@ def _no_text(
         below, first = next(rows, (0, []))
     except DataError:  # what is wrong further down says less than the missing column
         below, first = 0, []
+    if looks_like_header(first):
+        return source.error(
+            line, f"{found}; line {below} looks like the header row: delete what stands above it"
+        )
     n_numbers = sum(map(_is_number, first))
     if n_numbers > 1 and n_numbers > len(first) // 2 and not any(map(_is_number, header)):
         return source.error(
