@@ -210,7 +210,10 @@ def test_conversion_keeps_the_data(tmp_path):
             "{latin}: byte 0xe9 is not UTF-8; a log of predictions is",
         ),
         (["watch", "{model}", "{tmp}"], "error: {tmp} is a directory; name a file in it"),
-        (["eval", "{model}", "{docs}", "-k", "0"], "-k takes whole numbers"),
+        (
+            ["eval", "{model}", "{docs}", "-k", "0"],
+            "-k must be an int ≥ 1. Got '0'; see labelwood eval --help",
+        ),
         (
             ["eval", "{docs}", "{docs}"],
             "is a file, and a model is a directory; name that of a saved",
@@ -232,7 +235,17 @@ def test_conversion_keeps_the_data(tmp_path):
             ["predict", "{model}", "{docs}", "-k", "9" * 20],
             "error: -k must be an int ≥ 1, of at most 9223372036854775807. Got '999",
         ),
-        (["eval", "{model}", "{docs}", "-k", "1," + "9" * 20], "-k takes whole numbers of at most"),
+        (["eval", "{model}", "{docs}", "-k", "1," + "9" * 20], "-k must be an int ≥ 1, of at most"),
+        (["rules", "{model}", "--max-leaves", "1"], "--max-leaves must be an int ≥ 2. Got '1'"),
+        (
+            ["train", "{docs}", "-o", "{tmp}/m", "--set", "C=abc"],
+            "--set C=… must be a number > 0 or one of 'auto'. Got 'abc'",
+        ),
+        (
+            ["train", "{codes}", "-o", "{tmp}/m", "--taxonomy=prefix", "--learner=hierarchicalrls"],
+            "(parent 'A'), and so in 1 other row; --set close_labels=true adds the missing",
+        ),
+        (["info", "{tmp}"], "{tmp} is no model, as it has no model.json; name a file in it"),
         (
             ["train", "{docs}", "-o", "{tmp}/m", "--seed", "abc"],
             "error: --seed must be an int ≥ 0. Got 'abc'",
@@ -313,6 +326,8 @@ def test_a_known_error_is_one_line_and_exit_code_2(
     empty.write_text("text,labels\n")
     places = {"docs": documents, "tmp": tmp_path, "model": model, "bare": bare, "empty": empty}
     places |= {"other": tmp_path / "other.csv", "latin": tmp_path / "latin.csv"}
+    places["codes"] = tmp_path / "codes.csv"
+    places["codes"].write_text("text,labels\na cat,A\nthe mat,AB\na dog,AC\nthe fog,A\n")
     places["other"].write_text("text,labels\na cat,zebra\n")
     places["latin"].write_bytes(b"caf\xe9\n")
     filled = [one.format(**places) for one in arguments]
@@ -463,6 +478,15 @@ def test_the_file_that_is_read_is_not_written_over(model, documents, tmp_path):
     assert copy.read_bytes() == documents.read_bytes()
 
 
+def test_a_name_that_says_another_format_is_warned_of(model, documents, tmp_path):
+    given = ["predict", model, documents, "-q", "-o", tmp_path / "a.csv", "--to"]
+    warned = [CliRunner().invoke(app, [*map(str, given), to]).stderr for to in ("jsonl", "csv")]
+    assert warned == [
+        f"labelwood: warning: {tmp_path}/a.csv is written as jsonl, though its name says .csv\n",
+        "",
+    ]
+
+
 def test_predictions_are_compressed_when_their_file_is_called_so(model, documents, tmp_path):
     run("predict", model, documents, "-o", tmp_path / "out.jsonl.gz")
     with gzip.open(tmp_path / "out.jsonl.gz", "rt", encoding="utf-8") as file:
@@ -521,7 +545,7 @@ def test_what_was_guessed_is_remarked_unless_quiet(tmp_path):
 
 def test_figures_on_the_training_data_come_with_a_warning(model, documents, tmp_path):
     seen = CliRunner().invoke(app, ["eval", str(model), str(documents), "-q"])
-    assert "warning: the model was trained on docs.jsonl (JSONL), so these figures" in seen.stderr
+    assert "the samples of docs.jsonl (JSONL) are those that the model was trained on" in seen.stderr
     (tmp_path / "new.jsonl").write_text('{"text": "a cat", "labels": ["cat"]}\n')
     assert CliRunner().invoke(app, ["eval", str(model), str(tmp_path / "new.jsonl")]).stderr == ""
 
@@ -793,3 +817,12 @@ def test_after_warm_up_nothing_is_compiled(documents, tmp_path):
             done = run_apart(*arguments, env=environment)
             assert "compiling" not in done.stderr, (learner, arguments[0])
             assert done.returncode == 0, done.stderr
+
+
+def test_eval_splits_cells_of_labels_as_training_did(tmp_path):
+    rows = ['"a cat","cat"', '"a dog","dog"', '"a cat and a dog","cat, dog"'] * 9
+    (tmp_path / "train.csv").write_text("\n".join(["text,labels", *rows]) + "\n")
+    (tmp_path / "test.csv").write_text('text,labels\n"a cat and a dog","dog, cat"\n')
+    run("train", tmp_path / "train.csv", "-o", tmp_path / "m", "--learner", "onevsrest", "-q")
+    arguments = ["eval", str(tmp_path / "m"), str(tmp_path / "test.csv"), "-k", "1", "--json", "-q"]
+    assert '"P@1": {"value": 1.0' in " ".join(CliRunner().invoke(app, arguments).stdout.split())

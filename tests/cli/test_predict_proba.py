@@ -70,8 +70,8 @@ def test_a_model_of_too_few_samples_for_probabilities_says_so(
     with pytest.raises(SystemExit, match="2"):
         main_module.main()
     assert capsys.readouterr().err.splitlines()[-1] == (
-        "labelwood: error: m gives no probabilities; it was trained on 2 samples, and it takes 10 "
-        "to hold some out; train it on more"
+        "labelwood: error: m gives no probabilities; train it on 10 samples or more, of which "
+        "some are held out"
     )
     tagger = labelwood.load("m")
     with pytest.raises(DataError, match="fit it on 10 samples or more, of which some are held out"):

@@ -31,7 +31,7 @@ def run(*arguments, code=0):
     return result.stdout
 
 
-OPTIONS = ("--learner", "graph", "--set", "text.min_df=1", "--quiet")
+OPTIONS = ("--learner", "graph", "--set", "text.min_df=1")
 
 
 def answers(path):
@@ -42,7 +42,9 @@ def answers(path):
 def test_the_unlabeled_file_gets_its_labels(files, tmp_path):
     few, many = files
     told = run("train", few, "--unlabeled", many, "-o", tmp_path / "model", *OPTIONS)
-    assert "2 labeled and 4 unlabeled samples; 1 of the latter" in told
+    assert "2 labeled and 4 unlabeled samples; of the latter 1 without a connection" in told
+    again = ("train", few, "--unlabeled", many, "-o", tmp_path / "model", *OPTIONS, "-q")
+    assert run(*again) == ""
     found = answers(tmp_path / "model.predictions.jsonl")
     assert found["m0"][0] == "cat"
     assert found["m1"][0] == "dog"
@@ -70,6 +72,18 @@ def test_self_training_saves_the_flagship(files, tmp_path):
     assert figures["without an answer"] == 1
     assert figures["self-trained on"] >= 1
     assert answers(tmp_path / "model.predictions.jsonl")["m1"] == ["dog"]
+
+
+@pytest.mark.parametrize("read", [False, True])
+def test_another_file_is_not_replaced_by_predictions(files, tmp_path, read):
+    few, many = files
+    there = tmp_path / "m.predictions.jsonl"
+    there.write_text(many.read_text())
+    message = "is the file that is read" if read else "is there already, and there is no model"
+    with pytest.raises(ParameterError, match=message):
+        run("train", few, "--unlabeled", there if read else many, "-o", tmp_path / "m", *OPTIONS)
+    assert there.read_text() == many.read_text()
+    assert not (tmp_path / "m").exists()
 
 
 def test_other_learners_take_no_unlabeled_samples(files, tmp_path):

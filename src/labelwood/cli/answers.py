@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from labelwood.cli import options
 from labelwood.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -142,6 +143,8 @@ def answer_format(output: Path | None, given: str | None, *, long: bool) -> str:
             f"answers are written as {', '.join(FORMATS)}, not as {chosen}; "
             "give one of them by --to, or another name of the file"
         )
+    if suffix not in ("", ".txt") and chosen != by_suffix:
+        options.warn(f"{output} is written as {chosen}, though its name says {suffix}")
     if long and chosen == "jsonl":
         raise ParameterError("--long is for tables; add --to csv, or -o FILE.csv")
     return chosen

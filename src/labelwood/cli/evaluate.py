@@ -1,7 +1,7 @@
 """`labelwood eval`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,11 +19,18 @@ if TYPE_CHECKING:
     from labelwood.tagger import Tagger
 
 
+def _ranks(text: str) -> tuple[int, ...]:
+    return tuple(sorted({options.whole(1)(k) for k in text.split(",")}))
+
+
 @with_source
 def evaluate(
     model: options.ModelPath,
     source: Source,
-    ks: Annotated[str, typer.Option("-k", help="Ranks at which to measure.")] = "1,3,5",
+    ks: Annotated[
+        Any,  # the command line would take a tuple for several options
+        typer.Option("-k", parser=_ranks, metavar="K,…", help="Ranks at which to measure."),
+    ] = "1,3,5",
     everything: Annotated[
         bool, typer.Option("--all", help="All figures, with both kinds of intervals.")
     ] = False,
@@ -50,7 +57,6 @@ def evaluate(
     from labelwood.errors import DataError
 
     check_order("eval", model, source)
-    ranks = _ranks(ks)
     check_output(per_label, *source.files)
     with options.remarks(quiet):
         tagger = options.read_tagger(model, jobs)
@@ -62,7 +68,7 @@ def evaluate(
             raise DataError(f"{dataset.description} has no samples to evaluate the model on")
         check_labels(dataset)
         _warn_of_training_data(tagger, dataset)
-        evaluation = tagger.evaluate(dataset, ks=ranks, delta=delta, random_state=seed)
+        evaluation = tagger.evaluate(dataset, ks=ks, delta=delta, random_state=seed)
     if per_label is not None:
         evaluation.write_per_label_csv(per_label)
     if json:
@@ -86,18 +92,3 @@ def _warn_of_training_data(tagger: "Tagger", dataset: "Dataset") -> None:
     remark = overlap_remark(tagger, dataset)
     if remark is not None:
         options.warn(f"{remark}; leave them out, as they say nothing about new data")
-
-
-def _ranks(text: str) -> tuple[int, ...]:
-    from labelwood.core.params import MAX_INT, parse_int
-    from labelwood.errors import ParameterError
-
-    try:
-        ranks = tuple(sorted({parse_int(k) for k in text.split(",")}))
-    except ValueError:
-        ranks = ()
-    if not ranks or ranks[0] < 1:
-        raise ParameterError(f"-k takes whole numbers ≥ 1, as in 1,3,5. Got {text!r} instead.")
-    if ranks[-1] > MAX_INT:
-        raise ParameterError(f"-k takes whole numbers of at most {MAX_INT}. Got {text!r} instead.")
-    return ranks

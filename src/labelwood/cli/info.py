@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from labelwood.cli import options
-from labelwood.cli.source import Source, with_source
+from labelwood.cli.source import Source, is_model, with_source
 from labelwood.core.names import count
 from labelwood.errors import ParameterError
 
@@ -25,8 +25,9 @@ def info(
     """Describe a model directory or a data file (DATA may be either)."""
     path = Path(source.data[0])
     _refuse_several_models(source.data)
-    is_model = len(source.data) == 1 and path.is_dir()
-    content = _model_info(path) if is_model else _data_info(source.read())
+    if path.is_dir() and not is_model(path):
+        raise ParameterError(f"{path} is no model, as it has no model.json; name a file in it")
+    content = _model_info(path) if is_model(path) else _data_info(source.read())
     if json:
         options.print_json(content)
         return
@@ -36,7 +37,7 @@ def info(
 
 
 def _refuse_several_models(data: Sequence[str]) -> None:
-    models = [one for one in data if Path(one).is_dir()]
+    models = [one for one in data if is_model(one)]
     if models and len(data) > 1:
         raise ParameterError(f"models are shown one at a time: labelwood info {models[0]}")
 

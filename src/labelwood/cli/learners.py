@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from labelwood.cli.source import called
 from labelwood.core.names import count
-from labelwood.core.params import parse_parameter
+from labelwood.core.params import Constraint, Instance, parse_parameter
 from labelwood.errors import LabelwoodWarning, ParameterError
 
 if TYPE_CHECKING:
@@ -145,7 +146,11 @@ def give_taxonomy(learner: Any, dataset: "Dataset") -> "Dataset":
             f"labels themselves ({forest.names[above[0]]!r}, …); they are left out. "
             "--set close_labels=true gives samples all ancestors of their labels."
         )
-    learner.set_params(taxonomy=dataset.label_taxonomy)
+    of_labels = dataset.label_taxonomy
+    if of_labels is not None:  # checked here, where the remedy can be given in options
+        with called({"close(Y)": "--set close_labels=true"}):
+            of_labels.check(dataset.Y)
+    learner.set_params(taxonomy=of_labels)
     return dataset
 
 
@@ -175,9 +180,20 @@ def _warn(message: str) -> None:
 
 def _make(kind: Any, settings: Sequence[str], defaults: dict[str, Any]) -> Any:
     values = {name: value for name, value in defaults.items() if name in kind._constraints}
+    known = {name: _written(constraint) for name, constraint in kind._constraints.items()}
     for setting in settings:
         name, equals, text = setting.partition("=")
         if not equals:
             raise ParameterError(f"--set takes name=value. Got {setting!r} instead.")
-        values[name] = parse_parameter(kind.__name__, name, text, kind._constraints)
+        values[name] = parse_parameter(kind.__name__, name, text, known)
     return kind(**values)
+
+
+def _written(
+    constraint: Constraint | tuple[Constraint | None, ...],
+) -> Constraint | tuple[Constraint | None, ...]:
+    """What of a constraint can be written on a command line: objects cannot."""
+    if not isinstance(constraint, tuple):
+        return constraint
+    words = tuple(one for one in constraint if not isinstance(one, Instance))
+    return words if any(words) else constraint

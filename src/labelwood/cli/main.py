@@ -20,7 +20,7 @@ from labelwood.cli.info import info
 from labelwood.cli.interrupt import interrupted, remember_interrupts
 from labelwood.cli.predict import predict
 from labelwood.cli.rules import rules
-from labelwood.cli.source import in_options
+from labelwood.cli.source import in_options, is_model
 from labelwood.cli.split import split
 from labelwood.cli.study import study
 from labelwood.cli.train import train
@@ -131,11 +131,9 @@ def _report_usage(error: Any) -> NoReturn:
 
 def _wrong_number(message: str, reason: Mapping[str, Any]) -> str:
     """The parser's message with the value that was given, which it lacks."""
-    words = {"int": "an int", "float": "a number"}
-    kind = words.get(str(reason["type"]).partition("_")[0])
-    option = message.partition(":")[0]
-    what = message if kind is None else f"{option}: must be {kind}"
-    return f"{what}. Got {reason['input']!r}"
+    if str(reason["type"]).startswith("float"):
+        message = f"{message.partition(':')[0]}: must be a number"
+    return f"{message}. Got {reason['input']!r}"
 
 
 def _refuse_missing_model(error: Any, command: str) -> None:
@@ -143,7 +141,7 @@ def _refuse_missing_model(error: Any, command: str) -> None:
     missing = getattr(getattr(error, "param", None), "name", None)
     context = getattr(error, "ctx", None)
     given = None if context is None else context.params.get("model")
-    if missing != "data" or given is None or os.path.exists(os.path.join(given, "model.json")):
+    if missing != "data" or given is None or is_model(given):
         return
     _fail(f"{given} is no model; {command} MODEL DATA takes the directory of one first")
 

@@ -11,6 +11,7 @@ from labelwood.cli.source import (
     Source,
     check_order,
     check_output,
+    in_options,
     with_source,
 )
 from labelwood.errors import ModelError, ParameterError
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from labelwood.tagger import Tagger
 
 _BEST = 5  # labels of a sample, where nothing else is asked for and there is no threshold
+_IN_TRAINING = {"fit it": "train it", "with threshold='auto'": "without --threshold none"}
 
 
 Best = Annotated[
@@ -107,7 +109,8 @@ def predict(
     with options.remarks(quiet):
         tagger = options.read_tagger(model, jobs)
         if (proba or threshold is not None) and not tagger.has_probabilities:
-            raise ModelError(f"{model} gives no probabilities; {_remedy(tagger)}")
+            remedy = in_options(tagger._remedy(), _IN_TRAINING)
+            raise ModelError(f"{model} gives no probabilities; {remedy}")
         columns = vars(tagger).get("text_columns_")  # models of format 1 have none
         dataset = source.read(ignore_labels=True, known_text_columns=columns)
         what = "probability" if tagger.has_probabilities and proba is not False else "score"
@@ -118,19 +121,6 @@ def predict(
             effects = tagger.rule_effects(dataset, **asked) if len(tagger.rules) else None
             answers = Answers.from_topk(dataset, top, what, effects)
     answers.write(output, chosen, long=long, decimal_comma=decimal_comma)
-
-
-def _remedy(tagger: "Tagger") -> str:
-    """What to do for probabilities, where a model has none."""
-    from labelwood.core.calibration import MIN_SAMPLES
-    from labelwood.core.names import count
-
-    if tagger.n_samples_ >= MIN_SAMPLES:
-        return "train it without --threshold none"
-    return (
-        f"it was trained on {count(tagger.n_samples_, 'sample')}, and it takes {MIN_SAMPLES} to "
-        "hold some out; train it on more"
-    )
 
 
 class _Asked(TypedDict):

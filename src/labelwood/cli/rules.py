@@ -44,7 +44,9 @@ def show(
         str | None, typer.Option(help="Print rules that mimic the model's decision for it.")
     ] = None,
     data: Data = None,
-    max_leaves: Annotated[int, typer.Option(min=2, help="Rules, at most.")] = 12,
+    max_leaves: Annotated[
+        int, typer.Option(parser=options.whole(2), metavar="INTEGER", help="Rules, at most.")
+    ] = 12,
     jobs: options.Jobs = -1,
     json: options.Json = False,
     quiet: options.Quiet = False,

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from labelwood.cli import options
+
 if TYPE_CHECKING:
     from labelwood.data.dataset import Dataset
 
@@ -75,15 +77,28 @@ class Source:
         typer.Option("--header/--no-header", help="Whether the first row of CSV names columns."),
     ] = None
     n_features: Annotated[
-        int | None, typer.Option(help="Number of features, where DATA does not tell (svmlight).")
+        int | None,
+        typer.Option(
+            parser=options.whole(),
+            metavar="INTEGER",
+            help="Number of features, where DATA does not tell (svmlight).",
+        ),
     ] = None
-    n_labels: Annotated[int | None, typer.Option(help="Number of labels, likewise.")] = None
+    n_labels: Annotated[
+        int | None,
+        typer.Option(parser=options.whole(), metavar="INTEGER", help="Number of labels, likewise."),
+    ] = None
     one_based: Annotated[
         bool | None,
         typer.Option("--one-based/--zero-based", help="Whether columns count from 1."),
     ] = None
     label_count: Annotated[
-        int | None, typer.Option(help="ARFF: how many first (or, if negative, last) are labels.")
+        int | None,
+        typer.Option(
+            parser=options.whole(),
+            metavar="INTEGER",
+            help="ARFF: how many first (or, if negative, last) are labels.",
+        ),
     ] = None
     missing: Annotated[
         str | None, typer.Option(help="ARFF: 'error' or 'zero' for a missing value.")
@@ -155,6 +170,11 @@ def check_labels(dataset: "Dataset") -> None:
         )
 
 
+def is_model(path: Path | str) -> bool:
+    """Whether it is the directory of a model."""
+    return Path(path, "model.json").exists()
+
+
 def check_output(output: Path | str | None, *inputs: Path) -> None:
     """Refuse to write over a file that is read, or into a model directory."""
     from labelwood.errors import ParameterError
@@ -169,7 +189,7 @@ def check_output(output: Path | str | None, *inputs: Path) -> None:
         raise ParameterError(f"{output} is a directory; name a file")
     if not path.parent.exists():
         raise ParameterError(f"there is no directory {path.parent}; make it first")
-    if (path.resolve().parent / "model.json").exists():
+    if is_model(path.resolve().parent):
         raise ParameterError(f"{path.parent} is a model; write to another directory")
 
 
@@ -178,7 +198,7 @@ def check_order(command: str, model: Path, source: Source) -> None:
     from labelwood.errors import ParameterError
 
     for one in source.data:
-        if model.is_file() and Path(one, "model.json").exists():
+        if model.is_file() and is_model(one):
             raise ParameterError(
                 f"{one} is the model, which comes first: labelwood {command} {one} {model}"
             )

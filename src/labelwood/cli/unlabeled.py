@@ -9,7 +9,8 @@ import typer
 
 from labelwood.cli import options
 from labelwood.cli.learners import AskedLearner, make_vectorizer
-from labelwood.cli.source import Source
+from labelwood.cli.source import Source, check_output, is_model
+from labelwood.core.names import count
 from labelwood.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ def train_with_unlabeled(
         )
     if unlabeled is None:
         raise ParameterError("--self-train needs the unlabeled samples: --unlabeled FILE")
+    predictions = output.with_name(f"{output.name}.predictions.jsonl")
+    _check_predictions(predictions, output, *source.files, unlabeled)
     estimator = next(iter(asked.estimators().values()))
     tagger = Tagger(estimator, make_vectorizer(asked.settings))
     with options.remarks(quiet):
@@ -60,7 +63,6 @@ def train_with_unlabeled(
             decided = graph.transduction_.multiply(graph.transduced_labels()).tocsr()[len(few) :]
         seconds = time.perf_counter() - start
         save(tagger, output)
-    predictions = output.with_name(f"{output.name}.predictions.jsonl")
     with writing(predictions) as file:
         file.writelines(_lines(many, decided, tagger.label_names_))
     figures = {
@@ -75,21 +77,33 @@ def train_with_unlabeled(
     }
     if json:
         options.print_json(figures)
-    else:
+    elif not quiet:
         _print(figures)
+
+
+def _check_predictions(predictions: Path, model: Path, *inputs: Path) -> None:
+    """Refuse to replace a file that is read, or that no earlier training wrote with its model."""
+    if not predictions.exists():
+        return
+    check_output(predictions, *inputs)
+    if not is_model(model):
+        raise ParameterError(
+            f"{predictions} is there already, and there is no model {model} that it belongs to; "
+            "move it, or give another name by -o"
+        )
 
 
 def _print(figures: dict[str, Any]) -> None:
     """The same figures in words."""
     typer.echo(
-        f"{figures['labeled']:,} labeled and {figures['unlabeled']:,} unlabeled samples; "
-        f"{figures['without an answer']:,} of the latter are connected with no labeled one and "
-        "have no answer"
+        f"{figures['labeled']:,} labeled and "
+        f"{count(figures['unlabeled'], 'unlabeled sample')}; "
+        f"of the latter {figures['without an answer']:,} without a connection to a labeled one, "
+        "and so without an answer"
     )
     if "self-trained on" in figures:
-        typer.echo(
-            f"one-vs-rest trained on {figures['self-trained on']:,} confident answers as well"
-        )
+        answers = count(figures["self-trained on"], "confident answer")
+        typer.echo(f"one-vs-rest trained on {answers} as well")
     typer.echo(
         f"trained in {figures['seconds']:.1f} s; model in {figures['model']}, "
         f"labels in {figures['predictions']}"

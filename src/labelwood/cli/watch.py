@@ -54,14 +54,18 @@ def watch(
     baseline: Annotated[
         int | None,
         typer.Option(
-            help="Predictions that the baseline is learned from.", min=30, show_default="200"
+            parser=options.whole(30),
+            metavar="INTEGER",
+            help="Predictions that the baseline is learned from.",
+            show_default="200",
         ),
     ] = None,
     block: Annotated[
         int | None,
         typer.Option(
+            parser=options.whole(1),
+            metavar="INTEGER",
             help="Predictions that are averaged for one observation.",
-            min=1,
             show_default="by the shape of each figure",
         ),
     ] = None,
