@@ -63,6 +63,7 @@ def evaluate(
         dataset = source.read(
             known_text_columns=vars(tagger).get("text_columns_"),
             known_label_columns=vars(tagger).get("label_columns_"),
+            known_label_separator=vars(tagger).get("label_separator_"),
         )
         if len(dataset) == 0:
             raise DataError(f"{dataset.description} has no samples to evaluate the model on")
@@ -85,8 +86,8 @@ def _warn_of_training_data(tagger: "Tagger", dataset: "Dataset") -> None:
 
     if content_hash(dataset) == tagger.data_hash_:
         options.warn(
-            f"the model was trained on {dataset.description}, so these figures are too good; "
-            "measure it on other samples"
+            f"the samples of {dataset.description} are those that the model was trained on, so "
+            "these figures are too good; measure it on others"
         )
         return
     remark = overlap_remark(tagger, dataset)

@@ -110,10 +110,12 @@ class Source:
         ignore_labels: bool = False,
         known_text_columns: list[str] | None = None,
         known_label_columns: list[str] | None = None,
+        known_label_separator: str | None = None,
     ) -> "Dataset":
         """Load the data set, without its labels where only the samples are wanted.
 
-        `known_text_columns` and `known_label_columns` are those that a model learned from.
+        `known_text_columns`, `known_label_columns` and `known_label_separator` are those that a
+        model learned from.
         """
         from labelwood.data.load import load_dataset
         from labelwood.data.taxonomy import Taxonomy
@@ -138,6 +140,7 @@ class Source:
             ignore_labels=ignore_labels or None,
             known_text_columns=known_text_columns,
             known_label_columns=known_label_columns,
+            known_label_separator=known_label_separator,
             **given,
         )
         if not in_names:
