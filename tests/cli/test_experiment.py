@@ -166,6 +166,10 @@ def test_rewards_of_every_kind_can_be_drawn():
             "--bound must be one of lil, beta, betting, mixture. Got 'tight'",
         ),
         (
+            ["--means", "0,1", "--policy", "lucb++", "--bound", "mixture"],
+            r"^--policy 'lucb\+\+' goes by .* needs --bound lil or beta. Got --bound 'mixture'",
+        ),
+        (
             ["--means", "0,1", "--reward", "bounded", "--range", "5,1"],
             "^the high end of --range must be a number > 5",
         ),
@@ -198,6 +202,8 @@ def test_rates_and_levels_may_be_percentages(command):
 def test_a_plan_names_its_options():
     with pytest.raises(ParameterError, match=r"^--uplift must be a number > 0. Got 0"):
         run("plan", "--uplift", 0)
+    with pytest.raises(ParameterError, match=r"give another --baseline or --uplift \(1% is 0.01"):
+        run("plan", "--uplift", 1)
     assert "must be an int ≥ 2. Got '1'" in run("plan", "--uplift", 0.1, "--arms", 1, code=2)
 
 
@@ -247,6 +253,14 @@ def test_counts_of_an_older_spreadsheet_are_read(tmp_path):
     assert (
         "encoding cp1252" in CliRunner().invoke(app, ["experiment", "analyze", str(counts)]).stderr
     )
+
+
+def test_an_encoding_that_cannot_be_inferred_is_given(tmp_path):
+    counts = tmp_path / "counts.csv"
+    counts.write_text("arm,visitors,conversions\nстарый,8100,415\nновый,8020,530\n", "cp1251")
+    with pytest.raises(DataError, match="save the file as UTF-8, or give its encoding by --encod"):
+        run("analyze", counts)
+    assert "новый is better than старый" in run("analyze", counts, "--encoding", "cp1251")
 
 
 def test_a_percentage_that_is_none_is_refused(counts):

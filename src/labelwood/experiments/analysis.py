@@ -247,12 +247,15 @@ def _pair(name: object, pair: object) -> Sequence[Any]:
     return pair
 
 
-def read_counts(path: str | Path) -> list[tuple[str, int, int, str]]:
+def read_counts(
+    path: str | Path, *, encoding: str | None = None
+) -> list[tuple[str, int, int, str]]:
     """Rows of a CSV file with columns arm, visitors, conversions, and day where there is one.
 
-    Columns may have other usual names (`COLUMNS`), and `;` or tabs between them.
+    Columns may have other usual names (`COLUMNS`), and `;` or tabs between them. The encoding is
+    inferred unless it is given.
     """
-    source, remark = in_utf8(read_source(path))
+    source, remark = in_utf8(read_source(path), encoding)
     if remark:
         logging.getLogger("labelwood").info("%s: %s", source.name, remark)
     text = source.decode(source.data, 1)

@@ -33,6 +33,9 @@ def analyze(
     split: Annotated[
         float, typer.Option(help="Visitors of a treatment for one of the control, as planned.")
     ] = 1.0,
+    encoding: Annotated[
+        str | None, typer.Option(help="Encoding of FILE, as utf-8, cp1252 or utf-16.")
+    ] = None,
     plot: Annotated[
         Path | None, typer.Option(help="Write the differences look by look as SVG.")
     ] = None,
@@ -51,7 +54,7 @@ def analyze(
     _check_plot(plot)
     with options.remarks(quiet), in_own_options():
         found = analyze_counts(
-            read_counts(file),
+            read_counts(file, encoding=encoding),
             control=control,
             delta=level,
             evidence=evidence,

@@ -23,6 +23,11 @@ _OPTIONS = {
     "max_samples": "--max-samples",
     "low": "the low end of --range",
     "high": "the high end of --range",
+    "another baseline or gap": "another --baseline or --uplift (1% is 0.01)",
+    "The policy ": "--policy ",
+    " of Setting goes": " goes",
+    "evidence='bounds'": "--bound lil or beta",
+    "evidence=": "--bound ",
     **{
         name: f"--{name}"
         for name in ("baseline", "bound", "epsilon", "evidence", "policy", "runs", "sigma")
