@@ -827,3 +827,11 @@ def test_eval_splits_cells_of_labels_as_training_did(tmp_path):
     run("train", tmp_path / "train.csv", "-o", tmp_path / "m", "--learner", "onevsrest", "-q")
     arguments = ["eval", str(tmp_path / "m"), str(tmp_path / "test.csv"), "-k", "1", "--json", "-q"]
     assert json.loads(CliRunner().invoke(app, arguments).stdout)["true_per_sample"] == 2
+
+
+def test_a_flat_learner_beside_a_taxonomy_is_remarked(documents, tmp_path):
+    tree = tmp_path / "tree.tsv"
+    tree.write_text("cat\tpet\ndog\tpet\nowl\tbird\n")
+    options = ["--taxonomy", tree, "--learner", "onevsrest"]
+    with pytest.warns(LabelwoodWarning, match="OneVsRestSVM learns each label by itself"):
+        run("train", documents, "-o", tmp_path / "m", *options)

@@ -116,6 +116,16 @@ def make_compared(
     return (*make_learners("auto", to_flat, seed=seed, jobs=jobs).values(), along)
 
 
+def warn_of_ignored_taxonomy(learner: Any, dataset: "Dataset") -> None:
+    """Tell that a flat learner, which was asked for, learns each label by itself."""
+    if dataset.taxonomy is not None and "taxonomy" not in learner.get_params(deep=False):
+        _warn(
+            f"{type(learner).__name__} learns each label by itself, so that its label sets may lack "
+            "ancestors; the taxonomy is used in evaluation alone (--learner hierarchicalrls "
+            "follows it, and without --learner both are compared)."
+        )
+
+
 def give_taxonomy(learner: Any, dataset: "Dataset") -> "Dataset":
     """Give the taxonomy of the labels to a learner that needs one; labels outside it are roots.
 

@@ -223,7 +223,7 @@ def _train(
     read: float,
 ) -> _Trained:
     """Train on `dataset`, which took `read` seconds to read, and save the model."""
-    from labelwood.cli.learners import give_taxonomy
+    from labelwood.cli.learners import give_taxonomy, warn_of_ignored_taxonomy
     from labelwood.store.directory import directory_size, require_space
     from labelwood.store.models import save
     from labelwood.tagger import Tagger
@@ -231,6 +231,8 @@ def _train(
     require_space(output, _data_bytes(dataset) // _DATA_BYTES_A_MODEL_BYTE)
     for one in estimators:
         dataset = give_taxonomy(one, dataset)
+    if len(estimators) == 1:
+        warn_of_ignored_taxonomy(estimators[0], dataset)
     chosen = estimators[0] if len(estimators) == 1 else estimators
     tagger = Tagger(chosen, vectorizer, **params)
     stopwatch = options.Stopwatch()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from labelwood.core.names import count
 from labelwood.core.propensity import PUBLISHED
 from labelwood.metrics.intervals import Interval
 from labelwood.metrics.per_label import PerLabel
@@ -143,7 +144,7 @@ class Evaluation(Mapping[str, float]):
     def _head(self) -> str:
         unlabeled = f" ({self.n_unlabeled:,} without labels)" if self.n_unlabeled else ""
         return (
-            f"{self.n_samples:,} samples{unlabeled}, {self.n_labels:,} labels; "
+            f"{count(self.n_samples, 'sample')}{unlabeled}, {count(self.n_labels, 'label')}; "
             f"percent, with {100 * (1 - self.delta):g} % intervals"
         )
 
