@@ -120,7 +120,7 @@ def warn_of_ignored_taxonomy(learner: Any, dataset: "Dataset") -> None:
     """Tell that a flat learner, which was asked for, learns each label by itself."""
     if dataset.taxonomy is not None and "taxonomy" not in learner.get_params(deep=False):
         _warn(
-            f"{type(learner).__name__} learns each label by itself, so that its label sets may lack "
+            f"{type(learner).__name__} learns each label by itself, and its label sets may lack "
             "ancestors; the taxonomy is used in evaluation alone (--learner hierarchicalrls "
             "follows it, and without --learner both are compared)."
         )
