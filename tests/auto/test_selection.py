@@ -11,10 +11,10 @@ from labelwood import FastXMLClassifier, LabelTreeClassifier, OneVsRestSVM, metr
 from labelwood.auto import Candidate, Choice, Cost, choose_learner, expected_costs, forests, trials
 from labelwood.auto import costs as costs_module
 from labelwood.auto.choice import _PRICES, choose, price
-from labelwood.auto.costs import Pilot, Size, expected_cost, grown, scaled_cost
+from labelwood.auto.costs import Pilot, Size, expected_cost, grown, grown_time, scaled_cost
 from labelwood.auto.quality import quality_on
 from labelwood.errors import DataError, LabelwoodWarning, ParameterError
-from labelwood.linear.tuning import held_out_parts
+from labelwood.linear.tuning import Quality, held_out_parts
 
 NAMES = [
     "one-vs-rest",
@@ -326,8 +326,16 @@ def test_trees_far_behind_are_not_tuned_where_training_is_dear(train, monkeypatc
 @pytest.mark.parametrize(("C", "doublings"), [(0.55, 0), (0.2, -1), (1.2, 1), (8.8, 4)])
 def test_trees_begin_at_the_multiple_of_the_default_that_suits_one_vs_rest(C, doublings):
     assert trials._doublings([candidate("one-vs-rest", 1, 1, 0.5, C=C)]) == doublings
-    assert trials._doublings([candidate("one-vs-rest", 1, 1, None, C=C)]) == 0
-    assert trials._doublings([]) == 0
+    assert trials._doublings([candidate("one-vs-rest", 1, 1, None, C=C)]) is None
+    assert trials._doublings([]) is None
+
+
+def test_the_search_for_a_tree_stays_near_the_value_that_suits_one_vs_rest(train, monkeypatch):
+    part = held_out_parts(train.X, train.Y, 0, n_wanted=trials._HELD_OUT)[0]
+    monkeypatch.setattr(trials._Trials, "quality", lambda _, C: Quality((C,) * 3, C))
+    tree = trials._Trials(LabelTreeClassifier(C="auto"), (part,), "P@k")
+    assert [one.C for one in tree.tuned(1, reach=trials._NEAR).trials] == [1.0, 2.0, 4.0]
+    assert len(tree.tuned(1).trials) > 3
 
 
 def test_another_beam_is_judged_on_the_models_that_are_there(train):
@@ -415,10 +423,20 @@ def test_what_each_of_more_problems_takes_grows_like_a_power():
     assert grown(small, part, (1000, 8000), problems) == pytest.approx(whole)
 
 
+def test_expected_time_lies_between_a_power_and_a_line_that_begins_above_zero():
+    small, part = (1.0 + n / 500 for n in (250, 1000))  # 1.5 and 3 seconds
+    power, line = 3 * 8**0.7, 1.0 + 8000 / 500  # the least power, as two points show only 0.5
+    assert grown_time(small, part, (1000, 8000)) == pytest.approx((power * line) ** 0.5)
+    proportional = grown_time(1.0, 4.0, (1000, 8000))
+    assert proportional == pytest.approx(32.0)
+    constant = grown_time(2.0, 2.0, (1000, 8000))
+    assert constant == pytest.approx((2 * 8**0.7 * 2) ** 0.5)
+
+
 @pytest.mark.parametrize(
     ("kind", "n", "factor"),
     [
-        (OneVsRestSVM, 5000, 1.5),
+        (OneVsRestSVM, 5000, 1.6),
         (LabelTreeClassifier, 5000, 1.8),
         (OneVsRestSVM, 1000, 5.0),  # few samples are held out in five turns
         (LabelTreeClassifier, 1000, 5.0),

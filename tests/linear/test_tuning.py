@@ -112,6 +112,8 @@ def test_a_gain_within_its_standard_error_is_no_gain(spread, chosen):
 
 
 def test_the_search_ends_at_a_limit():
+    near = search_C(lambda C: Quality((), C), 1.0, start=2, reach=1)
+    assert [one.C for one in near.trials] == [2.0, 4.0, 8.0]
     tuning = search_C(lambda C: Quality((), C), 1.0)
     assert tuning.C == 32
 

@@ -189,14 +189,21 @@ def nominal_seconds(X: CSR, Y: CSR) -> float:
     return float(scans + (visit * visited + 5e-5 * n_blocks) * per_row)
 
 
-def search_C(quality: Callable[[float], Quality], default: float, start: int = 0) -> Tuning:
+def search_C(
+    quality: Callable[[float], Quality],
+    default: float,
+    start: int = 0,
+    reach: int | None = None,
+) -> Tuning:
     """Climb by factors of two from `default`, or from `start` such steps beyond it.
 
     Half of it is tried first, since smaller values are cheaper; where that is clearly better, twice
     as much is not tried. A parabola through the best value and its neighbors refines the choice.
+    With `reach` no value more than so many steps from the first one is tried.
     """
     tried: dict[int, Quality] = {}
     start = int(np.clip(start, _STEPS[0] + 1, _STEPS[1] - 1))
+    least, most = _STEPS if reach is None else (start - reach, start + reach)
 
     def score(step: int) -> float:
         if step not in tried:
@@ -208,7 +215,7 @@ def search_C(quality: Callable[[float], Quality], default: float, start: int = 0
     near = (start, start - 1) if falls else (start, start + 1, start - 1)
     best = max(near, key=score)  # the first among equals: the start
     direction = best - start
-    while direction and _STEPS[0] < best < _STEPS[1] and score(best + direction) > score(best):
+    while direction and least < best < most and score(best + direction) > score(best):
         best += direction
     near_first = sorted(tried, key=lambda step: abs(step - start))
     best = max(near_first, key=lambda step: score(step) - _doubt(tried, step, start))

@@ -22,11 +22,11 @@ _LEAST = np.finfo(np.float32).min
 
 @kernel
 def _lane_offsets(lane_labels: NDArray[np.int32], intercepts: FloatArray) -> FloatArray:
-    """The intercept of each lane, zero in empty ones."""
-    offsets = zeros(lane_labels.size, np.float32)
+    """The intercept of each lane; in empty ones the least number, which is never the best."""
+    offsets = empty(lane_labels.size, np.float32)
     for lane in range(lane_labels.size):
-        if lane_labels[lane] >= 0:
-            offsets[lane] = intercepts[lane_labels[lane]]
+        label = lane_labels[lane]
+        offsets[lane] = intercepts[label] if label >= 0 else _LEAST
     return offsets
 
 
