@@ -21,7 +21,7 @@ _QUARTER = 4
 # quarter has few of the labels, the cost of each problem is what grows, by a lower power.
 _POWERS = (0.7, 1.6)
 _POWERS_OF_EACH = (0.3, 1.2)
-_WARM_UP_ROWS = 64
+WARM_UP_ROWS = 64
 # Of a fit: what one on four fifths of the samples costs, to calibrate. One-vs-rest goes on from the
 # first one: 1.3 to 1.8 times its time in all where that is more than a second (eleven sets).
 _CALIBRATION = 0.8
@@ -51,7 +51,7 @@ def timed_fit(model: Any, part: Part) -> Pilot:
 
 def warm_up(model: Any, part: Part) -> None:
     """Fit on a few rows, which loads the kernels, so that no pilot is timed while it does."""
-    fit_quietly(model, head(part, _WARM_UP_ROWS))
+    fit_quietly(model, head(part, WARM_UP_ROWS))
 
 
 def with_default_C(estimator: Any) -> Any:

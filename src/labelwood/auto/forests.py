@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from labelwood.auto.choice import Candidate, Cost, price, worth
-from labelwood.auto.costs import Pilot, Size, expected_cost, timed_fit, warm_up
+from labelwood.auto.costs import WARM_UP_ROWS, Pilot, Size, expected_cost, head, timed_fit, warm_up
 from labelwood.auto.quality import quality_on
 from labelwood.errors import LabelwoodWarning
 from labelwood.linear.tuning import Part, Quality, mean_quality
@@ -95,7 +95,9 @@ def try_forest(estimator: Any, parts: tuple[Part, ...], objective: str, size: Si
 
     Its rows are as they come or of unit length, whichever suits these trees better.
     """
-    warm_up(clone(estimator).set_params(n_trees=1, calibrate=False), parts[0])
+    smallest = clone(estimator).set_params(n_trees=1, calibrate=False)
+    warm_up(smallest, parts[0])
+    overhead = timed_fit(smallest, head(parts[0], WARM_UP_ROWS)).seconds
     n_few = min(_FEW_TREES, estimator.n_trees)
     found = {
         unit: _Forests(clone(estimator).set_params(normalize=unit), parts, objective)
@@ -103,18 +105,20 @@ def try_forest(estimator: Any, parts: tuple[Part, ...], objective: str, size: Si
     }
     # The first among equals: rows as they came.
     unit = max(found, key=lambda one: found[one].grow(n_few).score)
-    cost = _cost(estimator, found[unit], size)
+    cost = _cost(estimator, found[unit], size, overhead)
     candidate = Candidate(_NAME, type(estimator).__name__, {"normalize": unit}, cost)
     return ForestTrial(candidate, found[unit], n_few, estimator.n_trees)
 
 
-def _cost(estimator: Any, forests: _Forests, size: Size) -> Cost:
-    """Time and memory in proportion to the trees."""
+def _cost(estimator: Any, forests: _Forests, size: Size, overhead: float) -> Cost:
+    """Time and memory in proportion to the trees, but for the seconds of a fit without any."""
     first, part, scratch = forests.first, forests.parts[0], size.forest_scratch
     counted = clone(first).set_params(calibrate=estimator.calibrate)
     cost = expected_cost(counted, estimator.C, part, forests.pilots, size, scratch, _COPIES)
     times = estimator.n_trees / first.n_trees
-    return Cost(times * cost.seconds, int(scratch + times * (cost.bytes - scratch)))
+    fixed = min(overhead / max(np.median([one.seconds for one in forests.pilots]), 1e-9), 1.0)
+    seconds = (fixed + (1 - fixed) * times) * cost.seconds
+    return Cost(float(seconds), int(scratch + times * (cost.bytes - scratch)))
 
 
 def gains_by_unit_rows(estimator: Any, parts: tuple[Part, ...]) -> bool:
