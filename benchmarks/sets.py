@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import debian
 from benchmarks.harness import SHARED_DATA, DataMissingError
 
 SHORT_TEXT = {  # rows of 8 non-zeros, Zipf labels, words that tell of the labels
@@ -102,5 +103,9 @@ SETS: dict[str, Callable[[], Parts]] = {
     "short-500k": partial(_short, 500_000),
     "eurlex57k-titles": partial(_texts, "eurlex57k", "title"),
     "eurlex57k": partial(_files, "eurlex57k"),
+    "debian-tags": partial(_split, debian.tags),
+    "debian-sections": partial(_split, debian.sections),
+    "wordnet": partial(_split, debian.wordnet),
 }
-TEXT_SETS = ("goemotions", "makupalat", "pydocs", "eurlex57k-titles")
+OF_DEBIAN = ("debian-tags", "debian-sections", "wordnet")
+TEXT_SETS = ("goemotions", "makupalat", "pydocs", "eurlex57k-titles", *OF_DEBIAN)
