@@ -192,6 +192,10 @@ def test_conversion_keeps_the_data(tmp_path):
     [
         (["info", "absent.txt"], "absent.txt"),
         (["train", "{docs}", "-o", "{tmp}/m", "--learner", "magic"], "no learner 'magic'"),
+        (
+            ["train", "{docs}", "-o", "{tmp}/m", "--learner", "OneVsRestSVM"],
+            "no learner 'OneVsRestSVM'; use --learner onevsrest",
+        ),
         (["train", "{docs}", "-o", "{tmp}/m", "--set", "C"], "--set takes name=value"),
         (["train", "{docs}", "-o", "{tmp}/m", "--set", "C=-1"], "must be a number > 0"),
         (["train", "{docs}", "-o", "{tmp}/m", "--set", "D=1"], "has no parameter 'D'"),

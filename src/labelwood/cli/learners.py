@@ -65,7 +65,7 @@ def make_learners(learner: str, settings: Sequence[str], *, seed: int, jobs: int
     """
     labelwood = importlib.import_module("labelwood")
     if learner not in LEARNERS:
-        raise ParameterError(f"no learner {learner!r}; there are {', '.join(LEARNERS)}")
+        raise ParameterError(f"no learner {learner!r}; {_nearest(learner)}")
     own = [setting for setting in settings if not setting.startswith("text.")]
     defaults: dict[str, Any] = {"random_state": seed, "n_jobs": jobs}
     names = [name for name in LEARNERS[learner] if not own or learner != "auto" or name in _TUNED]
@@ -78,6 +78,14 @@ def make_learners(learner: str, settings: Sequence[str], *, seed: int, jobs: int
     # People do not tune; --set C=… does.
     tuned = {name: {**defaults, "C": "auto"} if name in _TUNED else defaults for name in names}
     return {kind.__name__: _make(kind, own, tuned[kind.__name__]) for kind in kinds}
+
+
+def _nearest(learner: str) -> str:
+    """What to ask for in place of a class, as Python has it, or of a name that there is not."""
+    for short, kinds in LEARNERS.items():
+        if kinds == (learner,) or short == learner.lower():
+            return f"use --learner {short}"
+    return f"there are {', '.join(LEARNERS)}"
 
 
 def make_compared(
