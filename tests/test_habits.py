@@ -517,9 +517,27 @@ def test_cells_that_may_hold_several_labels_are_remarked():
         )
     assert model.classes_.tolist() == ["cat", "dog, pet"]
     with pytest.raises(
-        DataError, match=r"give lists: \[one.split\(','\) for one in labels\] if it"
+        DataError, match=r"give lists: \[\[.*one.split\(','\)\] for one in labels\] if it"
     ):
         model.fit(["a", "b"] * 9, ["Smith, Jo", "Jones, Al"] * 9)
     # One cell is enough where each of its parts is a label of another one.
     model.fit(["a cat", "a dog", "a cat and a dog"] * 9, ["cat", "dog", "cat, dog"] * 9)
     assert model.classes_.tolist() == ["cat", "dog"]
+
+
+def test_single_labels_leave_the_separator_of_later_cells_open():
+    texts = ["a cat", "a dog", "an owl"] * 10
+    model = Tagger(OneVsRestSVM(random_state=0), TextVectorizer(min_df=1), remember=True)
+    model.fit(texts, ["cat", "dog", "owl"] * 10)
+    assert model.label_separator_ is None
+    model.update(texts, ["cat|dog", "dog", "owl|cat"] * 10)
+    assert model.classes_.tolist() == ["cat", "dog", "owl"]
+
+
+def test_labels_with_another_separator_than_in_training_are_split_with_a_warning():
+    model = Tagger(OneVsRestSVM(random_state=0)).fit(
+        TOGETHER, [one.replace(", ", "|") for one in IN_CELLS]
+    )
+    with pytest.warns(LabelwoodWarning, match=r"training had '\|'.*give lists of labels"):
+        found = model.indicator(["cat;dog", "owl"])
+    assert found.toarray().tolist() == [[1, 1, 0], [0, 0, 1]]

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from labelwood.core.sparse import make_csr
 from labelwood.core.types import CSR
 from labelwood.data.dataset import Dataset
+from labelwood.data.readers.label_cells import common_separator
 from labelwood.errors import DataError
 
 T = TypeVar("T")
@@ -54,7 +55,7 @@ def concatenate(parts: Sequence[Dataset]) -> Dataset:
         description=", ".join(one.description for one in parts if one.description),
         text_columns=_first([one.text_columns for one in filled]),
         label_columns=_first([one.label_columns for one in filled]),
-        label_separator=_first([one.label_separator for one in filled]),
+        label_separator=common_separator(one.label_separator for one in filled),
     )
 
 

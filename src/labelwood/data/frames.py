@@ -1,7 +1,8 @@
 """Texts and labels in columns: of a table, or as lists, Series and arrays of their own."""
 
+import re
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from labelwood.core.labels import indicator, lists_to_indicator
 from labelwood.core.names import EMPTY_REFUSED, shown
 from labelwood.data.dataset import Dataset, check_texts
 from labelwood.data.readers.indicators import NestedIndicator
-from labelwood.data.readers.label_cells import CellLabels, SeparatorDoubtError, split_cells
+from labelwood.data.readers.label_cells import CellLabels, Doubt, split_cells
 from labelwood.data.readers.missing_words import remark_on_missing_texts
 from labelwood.data.readers.options import ReadOptions
 from labelwood.data.readers.usual_names import choose_columns
@@ -218,22 +219,27 @@ def label_matrix(labels: object, known_separator: str | None = None) -> LabelMat
     if sp.issparse(labels) or (isinstance(labels, np.ndarray) and labels.ndim == 2):
         return LabelMatrix(indicator(labels))
     values = _values(labels)
-    try:
-        found = label_lists(values, "the labels", known=known_separator)
-        # There is no parameter for the separator here.
-        _warn("In the labels ", found.doubt.replace("label_separator=','", "lists of labels"))
-    except SeparatorDoubtError as doubt:
-        raise DataError(
-            f"{doubt.found}; give lists: [one.split({doubt.mark!r}) for one in labels] if it "
-            "separates labels, else [[one] for one in labels]."
-        ) from None
+    found = label_lists(values, "the labels", known=known_separator, remedy=_give_lists)
+    # There is no parameter for the separator here.
+    _warn("In the labels ", re.sub(r"label_separator='[^']*'", "lists of labels", found.doubt))
     _refuse_indicator(values)
     names = sorted({name for one in found.labels for name in one})
     return LabelMatrix(lists_to_indicator(found.labels, names), names, found.separator)
 
 
+def _give_lists(doubt: Doubt) -> str:
+    return (
+        f"give lists: [[name.strip() for name in one.split({doubt.mark!r})] for one in labels] if "
+        "it separates labels, else [[one] for one in labels]."
+    )
+
+
 def label_lists(
-    values: Sequence[Any], where: str, separator: str | None = None, known: str | None = None
+    values: Sequence[Any],
+    where: str,
+    separator: str | None = None,
+    known: str | None = None,
+    remedy: Callable[[Doubt], str] = lambda doubt: doubt.remedy,
 ) -> CellLabels:
     """The names in each entry, which is a list, one name or number, a cell of names, or missing."""
     missing = [is_missing(one) for one in values]
@@ -248,7 +254,9 @@ def label_lists(
             f"Row {cells[0][0]} of {where} is {str(cells[0][1])!r} where other rows are lists; "
             "put it in a list."
         )
-    found = _split(cells, where, separator, known)
+    plain = [(row, str(cell)) for row, cell in cells]
+    column: Any = _Column(where)
+    found = split_cells(column, plain, separator, known, remedy)
     split = dict(zip([row for row, _ in cells], found.labels, strict=True))
     result: list[list[str]] = []
     for row, one in enumerate(values):
@@ -271,14 +279,6 @@ class _Column:
     def error(self, row: int | None, message: str) -> DataError:
         place = self.name if row is None else f"Row {row} of {self.name}"
         return DataError(f"{place[0].upper()}{place[1:]}: {message}")
-
-
-def _split(
-    cells: list[tuple[int, str]], where: str, separator: str | None, known: str | None
-) -> CellLabels:
-    plain = [(row, str(cell)) for row, cell in cells]
-    source: Any = _Column(where)
-    return split_cells(source, plain, separator, known)
 
 
 def _warn(place: str, remark: str) -> None:

@@ -167,7 +167,7 @@ def load_dataset(
         `label_column`) is not given, they are taken before other usual names.
     known_label_separator : str, optional
         What separated the labels that a model learned from, such as `Tagger.label_separator_`: it
-        is taken where `label_separator` is not given, and fields are no lists.
+        is taken where `label_separator` is not given, and fields hold it or leave it open.
 
     Examples
     --------

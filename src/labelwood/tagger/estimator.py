@@ -99,7 +99,8 @@ class Tagger(RuledTagger):
     label_columns_ : list of str or None
         The columns of the labels, likewise.
     label_separator_ : str or None
-        What separated labels in one cell, which later cells are split by; None for lists.
+        What separated labels in one cell, for later cells that leave it open; None for lists,
+        and where no cell held several labels.
 
     Examples
     --------

@@ -6,14 +6,13 @@ How cells are written is known from all of them, and never from one: a comma may
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from labelwood.core.io import Source
 from labelwood.core.names import count, shown
 from labelwood.data.readers.indicators import NestedIndicator
 from labelwood.data.readers.missing_words import MISSING, remark_on_missing
-from labelwood.errors import DataError
 
 SEPARATOR = ";"
 _WORDS = {"tab": "\t", "\\t": "\t", "\\n": "\n", "newline": "\n", "space": " ", "blank": " "}
@@ -44,7 +43,7 @@ class CellLabels(NamedTuple):
     labels: list[list[str]]
     guess: str = ""
     doubt: str = ""
-    separator: str | None = None  # None for lists
+    separator: str | None = None  # None for lists, and where no cell holds one
 
     @property
     def remark(self) -> str:
@@ -52,12 +51,23 @@ class CellLabels(NamedTuple):
         return ", ".join(filter(None, (self.guess, self.doubt)))
 
 
-class SeparatorDoubtError(DataError):
-    """Cells may be split at `mark` or not; `found` is the message without a remedy."""
+class Doubt(NamedTuple):
+    """Cells may be split at `mark` or not; `first`, if any, is another mark that divides some."""
 
-    def __init__(self, found: str, mark: str, remedy: str) -> None:
-        super().__init__(f"{found}; {remedy}")
-        self.found, self.mark = found, mark
+    line: int
+    found: str
+    mark: str
+    first: str
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it, for those who can give a separator."""
+        several = {self.mark, self.first} <= _SEVERAL
+        both = f", if both do label_separator={self.mark + self.first!r}" if several else ""
+        return (
+            f"if it separates labels give label_separator={self.mark!r}{both}, else "
+            f"label_separator={self.first or SEPARATOR!r}"
+        )
 
 
 def split_cells(
@@ -65,17 +75,18 @@ def split_cells(
     cells: Sequence[tuple[int, str]],
     separator: str | None,
     known: str | None = None,
+    remedy: Callable[[Doubt], str] = lambda doubt: doubt.remedy,
 ) -> CellLabels:
     """The labels of each cell, given with the number of its line.
 
     With a `separator` they are split there, and with several marks, as ``,;``, at each of them.
     Without one, cells that all are lists such as
     ``["a", "b"]`` or ``<a><b>`` are read as lists, and all others are split at the separator that
-    they have in common, which is refused where it is in doubt. `known` is the separator of the
-    cells that a model learned from, which is taken before any other.
+    they have in common, which is refused with the `remedy` where it is in doubt. `known` is the
+    separator of the cells that a model learned from, which is taken where they leave it open.
     """
     if separator is None:
-        found = _guessed_labels(source, cells, known)
+        found = _guessed_labels(source, cells, known, remedy)
         doubts = (found.doubt, remark_on_missing(found.labels))
         return found._replace(doubt=", ".join(filter(None, doubts)))
     mark = _WORDS.get(separator.lower(), separator)
@@ -85,7 +96,10 @@ def split_cells(
 
 
 def _guessed_labels(
-    source: Source, cells: Sequence[tuple[int, str]], known: str | None
+    source: Source,
+    cells: Sequence[tuple[int, str]],
+    known: str | None,
+    remedy: Callable[[Doubt], str],
 ) -> CellLabels:
     filled = [(line, cell.strip()) for line, cell in cells if cell.strip()]
     n_lists = sum(_is_list(cell) for _, cell in filled)
@@ -111,16 +125,63 @@ def _guessed_labels(
             f"found {shown(cell)} where most cells of labels are lists [...]; write "
             f"{json.dumps([cell], ensure_ascii=False)}",
         )
-    mark = known or _guess(source, filled)
+    mark = _mark(filled, known)
+    if isinstance(mark, Doubt):
+        raise source.error(mark.line, f"{mark.found}; {remedy(mark)}")
+    labels = [_split(cell, mark) for _, cell in cells]
+    if not _is_held(filled, mark):
+        return CellLabels(labels, doubt=_remark_on_commas(filled))
     remark = "" if mark == SEPARATOR else f"labels separated by {_SHOWN.get(mark, repr(mark))}"
-    doubt = "" if known else _remark_on_commas(filled, mark)
-    return CellLabels([_split(cell, mark) for _, cell in cells], remark, doubt, mark)
+    return CellLabels(labels, remark, _remark_on_change(mark, known), mark)
 
 
-def _remark_on_commas(filled: Sequence[tuple[int, str]], mark: str) -> str:
+def common_separator(separators: Iterable[str | None]) -> str | None:
+    """The separator of several columns or files; None where they have none, or not the same.
+
+    Examples
+    --------
+    >>> common_separator([None, "|", "|"]), common_separator(["|", ";"])
+    ('|', None)
+    """
+    held = {one for one in separators if one is not None}
+    return held.pop() if len(held) == 1 else None
+
+
+def _is_held(cells: Sequence[tuple[int, str]], separator: str) -> bool:
+    return any(mark in cell for _, cell in cells for mark in _marks(separator))
+
+
+def _mark(cells: list[tuple[int, str]], known: str | None) -> str | Doubt:
+    """The separator that cells show; where they leave it open, the one that a model knows.
+
+    The cells go first, as those of another file may be written in another way.
+    """
+    guess = _guess(cells)
+    if known is None or guess == known:
+        return guess
+    is_held = _is_held(cells, known)
+    if isinstance(guess, Doubt):  # names may hold commas, but of two other marks none is known
+        return known if is_held or not guess.first else guess
+    if not _is_held(cells, guess):
+        return known
+    explains = _has_known_parts(cells, guess) and not _has_known_parts(cells, known)
+    return known if is_held and not explains else guess
+
+
+def _remark_on_change(mark: str, known: str | None) -> str:
+    """A remark on cells that are split in another way than those that a model learned from."""
+    if known is None or known == mark:
+        return ""
+    return (
+        f"cells are split at {mark!r}, where training had {known!r} between labels; if {mark!r} is "
+        f"part of a name give label_separator={known!r}"
+    )
+
+
+def _remark_on_commas(filled: Sequence[tuple[int, str]]) -> str:
     """A remark on commas that are taken for parts of names, where no cell shows a separator."""
     n = sum("," in cell for _, cell in filled)
-    if mark != SEPARATOR or any(mark in cell for _, cell in filled) or n <= _FEW * len(filled):
+    if n <= _FEW * len(filled):
         return ""
     return (
         f"{count(n, 'cell')} of labels {'holds' if n == 1 else 'hold'} ',', taken for a part of "
@@ -181,10 +242,7 @@ def is_read_back(cells: Sequence[str]) -> bool:
         all(whole.fullmatch(cell) for _, cell in filled) for whole, _ in _MARKED.values()
     ):
         return not filled
-    try:
-        return _guess(Source("", bytearray()), filled) == SEPARATOR
-    except DataError:
-        return False
+    return _guess(filled) == SEPARATOR
 
 
 def _is_list(cell: str) -> bool:
@@ -235,7 +293,7 @@ def _unquoted(item: str) -> str:
     return _ESCAPE.sub(character, item[1:-1])
 
 
-def _guess(source: Source, cells: list[tuple[int, str]]) -> str:
+def _guess(cells: list[tuple[int, str]]) -> str | Doubt:
     """The separator that the cells have in common; ``;`` where they have none."""
     counts = {mark: sum(mark in cell for _, cell in cells) for mark in (*_SURE, *_UNSURE)}
     sure = [mark for mark in _SURE if counts[mark]]
@@ -243,7 +301,7 @@ def _guess(source: Source, cells: list[tuple[int, str]]) -> str:
         first = max(sure, key=lambda mark: counts[mark])
         for mark in (*sure, ","):
             if mark != first and counts[mark] and _is_rival(cells, mark, first, counts):
-                raise _doubt(source, cells, mark, counts, first)
+                return _doubt(cells, mark, counts, first)
         return first
     for mark in _UNSURE:
         if mark == "/" and _is_wide(cells):
@@ -251,7 +309,7 @@ def _guess(source: Source, cells: list[tuple[int, str]]) -> str:
         if counts[mark] and _has_known_parts(cells, mark):
             return mark
     if 2 * counts[","] > len(cells) > 1:
-        raise _doubt(source, cells, ",", counts, "")
+        return _doubt(cells, ",", counts, "")
     return SEPARATOR
 
 
@@ -309,22 +367,10 @@ def _has_known_parts(cells: list[tuple[int, str]], mark: str) -> bool:
     return n_known > 1 and 2 * n_known > len(divided)
 
 
-def _doubt(
-    source: Source,
-    cells: list[tuple[int, str]],
-    mark: str,
-    counts: dict[str, int],
-    first: str,
-) -> DataError:
+def _doubt(cells: list[tuple[int, str]], mark: str, counts: dict[str, int], first: str) -> Doubt:
     line, cell = next(one for one in cells if mark in one[1])
     beside = f" and {first!r} in {counts[first]:,}" if first else ""
-    both = f", if both do label_separator={mark + first!r}" if {mark, first} <= _SEVERAL else ""
     found = (
         f"found {shown(cell)}, with {mark!r} in {counts[mark]:,} of {len(cells):,} cells{beside}"
     )
-    return SeparatorDoubtError(
-        str(source.error(line, found)),
-        mark,
-        f"if it separates labels give label_separator={mark!r}{both}, else "
-        f"label_separator={first or SEPARATOR!r}",
-    )
+    return Doubt(line, found, mark, first)

@@ -15,7 +15,12 @@ from labelwood.data.dataset import Dataset
 from labelwood.data.readers.columns import ColumnBuilder
 from labelwood.data.readers.dialect import Dialect, find_dialect
 from labelwood.data.readers.indicators import IndicatorColumns, remark_on
-from labelwood.data.readers.label_cells import CellLabels, is_read_back, split_cells
+from labelwood.data.readers.label_cells import (
+    CellLabels,
+    common_separator,
+    is_read_back,
+    split_cells,
+)
 from labelwood.data.readers.missing_words import remark_on_missing_texts
 from labelwood.data.readers.options import ReadOptions
 from labelwood.data.readers.usual_names import (
@@ -206,6 +211,7 @@ class _Table:
             return CellLabels(self._indicators.labels(self._label_at))
         lists: list[list[str]] = [[] for _ in self._lines]
         remarks: dict[str, None] = {}  # each is made once
+        separators: list[str | None] = []
         for name, cells in zip(self._columns.labels, self._cells, strict=True):
             if {cell.strip() for cell in cells} <= {"0", "1", ""} and self._indicators.refusal:
                 line, at, value = self._indicators.refusal
@@ -216,9 +222,11 @@ class _Table:
                 )
             split = self._split(cells, options)
             remarks[split.remark] = None
+            separators.append(split.separator)
             for row, names in enumerate(split.labels):
                 lists[row].extend(names)
-        return CellLabels(lists, ", ".join(filter(None, remarks)))
+        remark = ", ".join(filter(None, remarks))
+        return CellLabels(lists, remark, separator=common_separator(separators))
 
     def _split(self, cells: list[str], options: ReadOptions) -> CellLabels:
         numbered = list(zip(self._lines, cells, strict=True))
