@@ -9,6 +9,7 @@ _ONES = frozenset({"1", "1.0", "true", "yes", "x"})
 _ONES |= {"wahr", "ja", "vrai", "oui", "verdadero", "sí", "si"}  # as spreadsheets write them
 _ZEROS = frozenset({"0", "0.0", "false", "no", ""})
 _ZEROS |= {"falsch", "nein", "faux", "non", "falso"}
+_ZERO_ONE = frozenset({"0", "1", "0.0", "1.0", "0.", "1."})  # as numbers are written in lists
 _LEAST = 2  # one column of 0 and 1 may be anything
 
 
@@ -77,7 +78,7 @@ class NestedIndicator:
             self._line, self._width = line, len(names)
         self._n_lists += 1
         alike = len(names) == self._width > 1
-        self._is_one = alike and {"0", "1"}.issuperset(map(str, names))
+        self._is_one = alike and _ZERO_ONE.issuperset(map(str, names))
 
     @property
     def is_one(self) -> bool:
