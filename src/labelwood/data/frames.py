@@ -120,9 +120,9 @@ def guess_columns(
         raise DataError(message) from None
     listed = list(found.labels)
     if found.text and not listed:
-        used = found.text if found.may_be_no_id else (*found.text, found.id)
-        others = [name for name in names if name not in used]
-        listed = _indicator_columns(frame, others)
+        values = [] if found.id is None else frame_column(frame, found.id)
+        ids = [str(one) if isinstance(one, str) or type(one) is int else None for one in values]
+        listed = _indicator_columns(frame, found.others(names, ids))
     for what, columns in (("text", found.text), ("labels", listed)):
         if not columns:
             several = "; several columns of 0 and 1 are a list" if what == "labels" else ""

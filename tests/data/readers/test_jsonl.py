@@ -302,7 +302,7 @@ def test_a_guessed_key_that_holds_no_ids_is_left_alone(write, later):
     )
     data = load_dataset(write("a.jsonl", lines))
     assert data.ids is None
-    assert "ids from" not in data.description
+    assert "no ids from 'number', as 1 sample has none" in data.description
     with pytest.raises(DataError, match=r"line 2: .*number"):
         load_dataset(write("a.jsonl", lines), id_column="number")
 

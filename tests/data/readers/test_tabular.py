@@ -314,7 +314,7 @@ def test_a_name_that_counts_and_labels_have_too_is_an_id_only_where_values_diffe
     data = load_dataset(write("a.csv", content))
     assert data.ids == ids
     assert set(data.label_names) == labels
-    assert ("ids from" in data.description) == (ids is not None)
+    assert (", ids from" in data.description) == (ids is not None)
 
 
 def test_no_separator_is_proposed_that_would_be_taken_as_one_mark(write):

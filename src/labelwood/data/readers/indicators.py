@@ -21,7 +21,6 @@ class IndicatorColumns:
         self._open = list(columns)
         self._asked = list(columns)
         self._ones: list[list[int]] = []
-        self._has_one = False
         self._has_value: set[int] = set()
         self.refusal: tuple[int, int, str] | None = None
 
@@ -37,8 +36,13 @@ class IndicatorColumns:
             elif value not in _ZEROS:
                 self._open.remove(column)
                 self.refusal = self.refusal or (line, column, row[column])
-        self._has_one |= bool(ones)
         self._ones.append(ones)
+
+    def leave_out(self, column: int) -> None:
+        """Forget a column that is none of the labels, as all its rows have shown."""
+        for columns in (self._open, self._asked):
+            if column in columns:
+                columns.remove(column)
 
     @property
     def all_hold(self) -> bool:
@@ -50,7 +54,7 @@ class IndicatorColumns:
         found = [one for one in self._open if one in self._has_value and self._names[one].strip()]
         places = [self._asked.index(one) for one in found]
         side_by_side = bool(places) and places[-1] - places[0] == len(places) - 1
-        return found if side_by_side and len(found) >= _LEAST and self._has_one else []
+        return found if side_by_side and len(found) >= _LEAST and any(self.labels(found)) else []
 
     def labels(self, columns: Sequence[int]) -> list[list[str]]:
         """The names of the columns that hold a 1, for each row."""

@@ -154,14 +154,12 @@ class _Table:
         from pyarrow import types
 
         kinds = (types.is_boolean, types.is_integer, types.is_floating)
-        used = {*self._columns.text}
-        if not self._columns.may_be_no_id:
-            used.add(str(self._columns.id))
         fields = self._file.schema_arrow
+        others = {*self._columns.others(fields.names, self.ids())}
         return [
             field.name
             for field in fields
-            if field.name not in used and any(is_kind(field.type) for is_kind in kinds)
+            if field.name in others and any(is_kind(field.type) for is_kind in kinds)
         ]
 
     def _indicators(self, names: Sequence[str], n_rows: int) -> IndicatorColumns:

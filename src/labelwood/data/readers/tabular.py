@@ -145,11 +145,9 @@ class _Table:
         self._text_at = [header.index(name) for name in columns.text]
         self._label_at = [header.index(name) for name in columns.labels]
         self._id_at = None if columns.id is None else header.index(columns.id)
-        id_at = None if columns.may_be_no_id else self._id_at
-        others = [i for i in range(len(header)) if i not in (*self._text_at, id_at)]
         looked_at = self._label_at if len(self._label_at) != 1 else []
         if guess and not self._label_at:
-            looked_at = others
+            looked_at = [i for i in range(len(header)) if i not in self._text_at]
         self._indicators = IndicatorColumns(header, looked_at)
         self._lines: list[int] = []
         self._texts: list[str] = []
@@ -195,6 +193,10 @@ class _Table:
             return self._split(self._cells[0], options), columns
         if columns:
             return self._of_several(options), columns
+        if self._id_at is not None and self._columns.id not in self._columns.others(
+            self._header, self._ids
+        ):
+            self._indicators.leave_out(self._id_at)
         guessed = [] if options.ignore_labels else self._indicators.guessed()
         if guessed:
             names = [self._header[i] for i in guessed]

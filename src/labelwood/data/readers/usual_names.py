@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from labelwood.core.caller import user_stacklevel
 from labelwood.core.io import Source
-from labelwood.core.names import shown, some
+from labelwood.core.names import count, shown, some
 from labelwood.data.readers.options import ReadOptions
 from labelwood.errors import LabelwoodWarning
 
@@ -74,11 +74,36 @@ class Columns:
         self, ids: Sequence[str | None], label_columns: Sequence[str] | None = None
     ) -> tuple[list[str] | None, str]:
         """The ids and the remark on them; none where the values show that they are no ids."""
-        kept = [one for one in ids if one is not None]
-        is_no_id = self.may_be_no_id and len(set(kept)) < len(kept)
-        if self.id in (None, *(label_columns or ())) or len(kept) < len(ids) or is_no_id:
+        if self.id is None or self.id in (label_columns or ()):
             return None, ""
-        return kept, self.id_remark
+        fault = self._fault(ids)
+        if fault:
+            return None, f"no ids from {shown(self.id)}, as {fault}"
+        return [one for one in ids if one is not None], self.id_remark
+
+    def others(self, names: Sequence[str], ids: Sequence[str | None]) -> list[str]:
+        """The columns of `names` that may be labels of 0 and 1: neither texts nor ids.
+
+        In a small table a column that counts holds 0 and 1 as well, but no value twice. Beside a
+        column "yes" a column "no" of 0 and 1 is the other answer.
+        """
+        is_answer = plain(str(self.id)) == "no" and "yes" in map(plain, names)
+        is_answer = is_answer and {"0", "1"}.issuperset(ids)
+        may_be_label = self.may_be_no_id and (is_answer or self._fault(ids))
+        used = self.text if may_be_label else (*self.text, self.id)
+        return [name for name in names if name not in used]
+
+    def _fault(self, ids: Sequence[str | None]) -> str:
+        """What shows that values are no ids; empty where nothing does."""
+        n_missing = sum(one is None for one in ids)
+        if n_missing:
+            return f"{count(n_missing, 'sample')} {'has' if n_missing == 1 else 'have'} none"
+        if not self.may_be_no_id:
+            return ""
+        if len(set(ids)) < len(ids):
+            return "values repeat"
+        has_digits = all(any(map(str.isdigit, one)) for one in ids if one is not None)
+        return "" if has_digits else "values are no numbers"
 
 
 def plain(name: str) -> str:
