@@ -60,11 +60,7 @@ def evaluate(
     check_output(per_label, *source.files)
     with options.remarks(quiet):
         tagger = options.read_tagger(model, jobs)
-        dataset = source.read(
-            known_text_columns=vars(tagger).get("text_columns_"),
-            known_label_columns=vars(tagger).get("label_columns_"),
-            known_label_separator=vars(tagger).get("label_separator_"),
-        )
+        dataset = source.read(tagger=tagger)
         if len(dataset) == 0:
             raise DataError(f"{dataset.description} has no samples to evaluate the model on")
         check_labels(dataset)

@@ -7,6 +7,7 @@ import typer
 from typer.core import TyperGroup
 
 from labelwood.cli import options
+from labelwood.cli.source import Source
 from labelwood.core.names import count, some
 
 if TYPE_CHECKING:
@@ -88,7 +89,6 @@ def _show_rules(tagger: Any, json: bool) -> None:
 def _mimic(tagger: Any, label: str, data: Path | None, max_leaves: int) -> Any:
     import numpy as np
 
-    from labelwood.data.load import load_dataset
     from labelwood.errors import DataError
     from labelwood.trees.rules.mimic import mimic, pseudo_documents
 
@@ -105,7 +105,10 @@ def _mimic(tagger: Any, label: str, data: Path | None, max_leaves: int) -> Any:
         return np.asarray(scores.toarray()[:, 0])
 
     width = tagger.estimator_.n_features_in_
-    X = pseudo_documents(score, width) if data is None else tagger.features(load_dataset(data))
+    if data is None:
+        X = pseudo_documents(score, width)
+    else:
+        X = tagger.features(Source([str(data)]).read(ignore_labels=True, tagger=tagger))
     return mimic(decide, X, label, tagger.names_of_features(), max_leaves=max_leaves)
 
 
@@ -174,12 +177,11 @@ def _precision_and_recall(tagger: Any, data: Path | None) -> dict[str, tuple[str
     """Precision and recall of every label on a data file; nothing without one."""
     import numpy as np
 
-    from labelwood.data.load import load_dataset
     from labelwood.tagger.names import matched_labels
 
     if data is None:
         return {}
-    dataset = load_dataset(data)
+    dataset = Source([str(data)]).read(tagger=tagger)
     truth, names, _ = matched_labels(tagger.label_names_, dataset)
     decided = tagger._decide(tagger.features(dataset))
     decided.resize(truth.shape)

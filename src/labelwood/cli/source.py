@@ -16,6 +16,9 @@ from labelwood.cli import options
 
 if TYPE_CHECKING:
     from labelwood.data.dataset import Dataset
+    from labelwood.tagger import Tagger
+
+_LEARNED = ("text_columns", "label_columns", "label_separator")
 
 
 @dataclass(frozen=True)
@@ -104,18 +107,10 @@ class Source:
         str | None, typer.Option(help="ARFF: 'error' or 'zero' for a missing value.")
     ] = None
 
-    def read(
-        self,
-        *,
-        ignore_labels: bool = False,
-        known_text_columns: list[str] | None = None,
-        known_label_columns: list[str] | None = None,
-        known_label_separator: str | None = None,
-    ) -> "Dataset":
+    def read(self, *, ignore_labels: bool = False, tagger: "Tagger | None" = None) -> "Dataset":
         """Load the data set, without its labels where only the samples are wanted.
 
-        `known_text_columns`, `known_label_columns` and `known_label_separator` are those that a
-        model learned from.
+        For a `tagger` it is read as the data that it learned from, where no option says otherwise.
         """
         from labelwood.data.load import load_dataset
         from labelwood.data.taxonomy import Taxonomy
@@ -135,12 +130,11 @@ class Source:
                 columns="parent child" if first else "child parent",
                 **{"parents" if parents in ("any", "all") else "multiple_parents": parents},
             )
+        learned = {} if tagger is None else vars(tagger)  # models of format 1 have none of them
         dataset = load_dataset(
             given.pop("data"),
             ignore_labels=ignore_labels or None,
-            known_text_columns=known_text_columns,
-            known_label_columns=known_label_columns,
-            known_label_separator=known_label_separator,
+            **{f"known_{name}": learned.get(f"{name}_") for name in _LEARNED},
             **given,
         )
         if not in_names:
