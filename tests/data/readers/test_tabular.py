@@ -90,8 +90,8 @@ def test_a_header_alone_gives_no_points(write):
     ("content", "options", "message"),
     [
         ("text,labels\na,x,y\n", {}, r"line 2: found 3 fields where the header row has 2"),
-        ("text,labels\na,x\nb\n", {}, r"line 3: found 1 fields where the header row has 2"),
-        ('text,labels\n"a\n\nb",x\n"c\nd"\n', {}, r"line 5: found 1 fields"),
+        ("text,labels\na,x\nb\n", {}, r"line 3: found 1 field where the header row has 2"),
+        ('text,labels\n"a\n\nb",x\n"c\nd"\n', {}, r"line 5: found 1 field where"),
         ('text,labels\n"a\nb\n', {}, r"line 2: this row cannot be read \(unexpected end of data\)"),
         ('text,labels\n"a"b,x\n', {}, r"line 2: this row cannot be read"),
         ("text,labels\na\rb,x\n", {}, "line 2: found a carriage return within a row"),
@@ -336,6 +336,7 @@ def test_samples_without_labels_do_not_hide_nested_zeros_and_ones(write):
         ("text,labels\ra,x\rb,y\r", "line 1: found a carriage return within a row"),
         ("text,labels,more\na,x\n", "line 2: found 2 fields where .* 3; a field without a value"),
         ("text,labels\na,x,y\n", "line 2: found 3 fields where .* 2; a field that holds ','"),
+        ("text,labels\na\n", "line 2: found 1 field where .* 2; a field without a value"),
         ("My tags,\ntext,labels\na,x\n", "line 2 looks like the header row: delete what stands"),
     ],
 )
@@ -359,6 +360,16 @@ def test_yes_and_no_are_read_in_the_languages_of_spreadsheets(write):
     rows = "a;ja;NEIN\nb;FALSCH;Wahr\n"
     data = load_dataset(write("a.csv", "text;Rad;Post\n" + rows))
     assert data.label_lists() == [["Rad"], ["Post"]]
+
+
+def test_yes_and_no_of_two_languages_are_codes_and_no_labels(write):
+    data = load_dataset(write("a.csv", "text,lang,code\na,ja,no\nb,no,ja\n"))
+    assert (data.label_columns, data.n_labels) == (None, 0)
+    rows = "a,1,TRUE\nb,,no\nc,x,yes\n"  # numbers and crosses stand beside all words
+    data = load_dataset(write("b.csv", "text,cat,owl\n" + rows))
+    assert data.label_lists() == [["cat", "owl"], [], ["cat", "owl"]]
+    french = load_dataset(write("c.csv", "text,chat,hibou\na,oui,faux\nb,non,vrai\n"))
+    assert french.label_lists() == [["chat"], ["hibou"]]
 
 
 def test_samples_without_a_label_are_counted(write):

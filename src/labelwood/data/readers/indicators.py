@@ -1,5 +1,6 @@
 """Labels as columns of their own, with 0 and 1 in the rows (one-hot, ``get_dummies``)."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from labelwood.core.io import Source
@@ -9,6 +10,14 @@ _ONES = frozenset({"1", "1.0", "true", "yes", "x"})
 _ONES |= {"wahr", "ja", "vrai", "oui", "verdadero", "sí", "si"}  # as spreadsheets write them
 _ZEROS = frozenset({"0", "0.0", "false", "no", ""})
 _ZEROS |= {"falsch", "nein", "faux", "non", "falso"}
+# Codes, as of countries, may be words of several languages; answers are words of one.
+_LANGUAGES = (
+    frozenset({"true", "yes", "false", "no"}),
+    frozenset({"wahr", "ja", "falsch", "nein"}),
+    frozenset({"vrai", "oui", "faux", "non"}),
+    frozenset({"verdadero", "sí", "si", "falso", "no"}),
+)
+_OF_LANGUAGES = frozenset().union(*_LANGUAGES)
 _ZERO_ONE = frozenset({"0", "1", "0.0", "1.0", "0.", "1."})  # as numbers are written in lists
 _LEAST = 2  # one column of 0 and 1 may be anything
 
@@ -21,7 +30,7 @@ class IndicatorColumns:
         self._open = list(columns)
         self._asked = list(columns)
         self._ones: list[list[int]] = []
-        self._has_value: set[int] = set()
+        self._values: defaultdict[int, set[str]] = defaultdict(set)
         self.refusal: tuple[int, int, str] | None = None
 
     def add(self, line: int, row: Sequence[str]) -> None:
@@ -30,7 +39,7 @@ class IndicatorColumns:
         for column in list(self._open):
             value = row[column].strip().lower()
             if value:
-                self._has_value.add(column)
+                self._values[column].add(value)
             if value in _ONES:
                 ones.append(column)
             elif value not in _ZEROS:
@@ -51,10 +60,15 @@ class IndicatorColumns:
 
     def guessed(self) -> list[int]:
         """The columns to take for labels: at least two that stand side by side, else none."""
-        found = [one for one in self._open if one in self._has_value and self._names[one].strip()]
+        found = [one for one in self._open if self._names[one].strip() and self._answers(one)]
         places = [self._asked.index(one) for one in found]
         side_by_side = bool(places) and places[-1] - places[0] == len(places) - 1
         return found if side_by_side and len(found) >= _LEAST and any(self.labels(found)) else []
+
+    def _answers(self, column: int) -> bool:
+        """Whether a column holds any value, and words of one language alone."""
+        words = self._values[column] & _OF_LANGUAGES
+        return bool(self._values[column]) and any(map(words.issubset, _LANGUAGES))
 
     def labels(self, columns: Sequence[int]) -> list[list[str]]:
         """The names of the columns that hold a 1, for each row."""

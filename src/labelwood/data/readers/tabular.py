@@ -10,7 +10,7 @@ from threading import Lock
 from typing import IO
 
 from labelwood.core.io import Source
-from labelwood.core.names import first_double, shown, some
+from labelwood.core.names import count, first_double, shown, some
 from labelwood.data.dataset import Dataset
 from labelwood.data.readers.columns import ColumnBuilder
 from labelwood.data.readers.dialect import Dialect, find_dialect
@@ -243,7 +243,7 @@ def _uneven(
     if len(row) < len(header):
         quotes = f"; a field without a value needs its {dialect.delimiter!r} too"
     remedy = quotes if dialect.quoted or len(row) < len(header) else ""
-    found = f"found {len(row)} fields where the header row has {len(header)}{remedy}"
+    found = f"found {count(len(row), 'field')} where the header row has {len(header)}{remedy}"
     return source.error(line, found)
 
 
