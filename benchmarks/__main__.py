@@ -7,7 +7,19 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks import costs, defaults, fastxml, growth, scale, size, suite, taggers, text, tuning
+from benchmarks import (
+    costs,
+    defaults,
+    fastxml,
+    growth,
+    scale,
+    size,
+    suite,
+    tables,
+    taggers,
+    text,
+    tuning,
+)
 from benchmarks.harness import ROOT, THREADS, compare
 
 COMPARISONS = {
@@ -28,6 +40,7 @@ BENCHMARKS = {
     "short-500k": partial(compare, "taggers", "short-500k"),
     "size": size.run,
     "suite": suite.run,
+    "tables": tables.run,
     "tuning": tuning.run,
     "costs": costs.run,
     "text": text.run,

@@ -1,13 +1,14 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pyarrow
 import pytest
 import scipy.sparse as sp
 
 import labelwood
 from builders import separable
-from labelwood import Dataset, OneVsRestSVM, Tagger, Taxonomy, TextVectorizer
+from labelwood import Dataset, OneVsRestSVM, Tagger, Taxonomy, TextVectorizer, synthetic
 from labelwood.auto import choose_learner
 from labelwood.core.labels import lists_to_indicator
 from labelwood.errors import DataError, LabelwoodWarning, ModelError, ParameterError
@@ -376,3 +377,33 @@ def test_a_model_that_was_saved_before_thresholds_decides_as_it_did(tmp_path):
         old.add_labels(["an owl"], [["bird"]])
     old.add_labels(["an owl"] * 3, [["bird"]] * 3, negatives=TEXTS[:3])
     assert old.classes_.tolist() == [*NAMES, "bird"]
+
+
+def test_labels_of_a_sample_come_best_first() -> None:
+    texts = ["wolf in the fog"] * 12 + ["ant in the fog", "wolf and ant"] * 4
+    labels = [["wolf"]] * 12 + [["ant"], ["ant", "wolf"]] * 4
+    tagger = Tagger(OneVsRestSVM()).fit(texts, labels)
+    ranked = tagger.predict_topk(["wolf in the fog"], 2, proba=True).names()[0]
+    assert ranked == ["wolf", "ant"]  # the columns are in the other order
+    assert tagger.predict(["wolf in the fog"], k=2)[0] == ranked
+    assert tagger.predict(["wolf in the fog"], threshold=0.01)[0] == ranked
+    assert tagger.predict_frame(["wolf in the fog"], k=2)["tags"][0] == ranked
+
+
+def test_samples_and_labels_of_one_index_in_another_order_are_refused() -> None:
+    texts = pd.Series(["a cat", "a dog", "an owl"] * 5)
+    labels = pd.Series(["cat", "dog", "owl"] * 5)
+    with pytest.raises(DataError, match=r"same index in another order.*y\.loc\[X\.index\]"):
+        Tagger(OneVsRestSVM()).fit(texts, labels.sort_values())
+    other = labels.set_axis([f"row {i}" for i in range(15)])
+    assert Tagger(OneVsRestSVM()).fit(texts, other).label_names_.tolist() == ["cat", "dog", "owl"]
+
+
+def test_held_out_figures_tell_that_samples_without_labels_are_left_out(caplog) -> None:
+    made = synthetic(600, 300, 20)
+    Y = made.train.Y.copy()
+    empty = sp.csr_array((60, Y.shape[1]), dtype=Y.dtype)
+    data = Dataset(made.train.X[:400], sp.csr_array(sp.vstack([Y[:340], empty])))
+    with caplog.at_level("INFO", logger="labelwood.auto"):
+        Tagger().fit(data)
+    assert "60 of 400 have none, which an evaluation counts as misses" in caplog.text

@@ -34,6 +34,7 @@ class PopularityClassifier(LabelEstimator):
     """
 
     _constraints: ClassVar[Constraints] = {}
+    _is_scale_invariant: ClassVar[bool] = True
     _fitted: ClassVar[FittedAttributes] = {
         "frequency_": (np.float32, ("labels",)),
         "n_predicted_": int,

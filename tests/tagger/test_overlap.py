@@ -163,3 +163,15 @@ def test_what_are_no_hashes_is_refused(tmp_path, hashes, share):
     labelwood.save(tagger, tmp_path / "m")
     with pytest.raises(ModelError, match=r"sample_hashes_ must be|repeated_share_ must be"):
         labelwood.load(tmp_path / "m")
+
+
+def test_white_space_makes_no_difference_and_models_of_before_know_their_texts_still():
+    trained = [f" {one}\r\nand  more" for one in texts(0, 20)]
+    tagger = text_tagger(trained)
+    remark = "10 of 10 samples were in the training data"
+    plain = [f"{one} and more" for one in texts(0, 10)]
+    assert overlap_remark(tagger, dataset(plain)) == remark
+    assert overlap_remark(tagger, dataset(trained[:10])) == remark
+    tagger.sample_hashes_, tagger.repeated_share_ = sketch(text_hashes(trained))  # as it was
+    assert overlap_remark(tagger, dataset(trained[:10])) == remark
+    assert overlap_remark(tagger, dataset(plain)) is None

@@ -101,14 +101,15 @@ def _mimic(tagger: Any, label: str, data: Path | None, max_leaves: int) -> Any:
         return np.asarray(tagger._decide(X)[:, [place]].toarray()[:, 0] > 0)
 
     def score(X: "CSR") -> "AnyArray":
-        scores = tagger.estimator_.decision_function(X)[:, [place]]
+        scores = tagger.estimator_.decision_function(tagger._scaled(X))[:, [place]]
         return np.asarray(scores.toarray()[:, 0])
 
     width = tagger.estimator_.n_features_in_
     if data is None:
         X = pseudo_documents(score, width)
     else:
-        X = tagger.features(Source([str(data)]).read(ignore_labels=True, tagger=tagger))
+        found = Source([str(data)]).read(ignore_labels=True, tagger=tagger)
+        X = tagger.unscaled_features(found)
     return mimic(decide, X, label, tagger.names_of_features(), max_leaves=max_leaves)
 
 
@@ -183,7 +184,7 @@ def _precision_and_recall(tagger: Any, data: Path | None) -> dict[str, tuple[str
         return {}
     dataset = Source([str(data)]).read(tagger=tagger)
     truth, names, _ = matched_labels(tagger.label_names_, dataset)
-    decided = tagger._decide(tagger.features(dataset))
+    decided = tagger._decide(tagger.unscaled_features(dataset))
     decided.resize(truth.shape)
     hits = np.asarray((truth * decided).sum(axis=0)).ravel()
     given = np.asarray(decided.sum(axis=0)).ravel()

@@ -62,6 +62,13 @@ Precision = Annotated[
         "little different.",
     ),
 ]
+Scale = Annotated[
+    bool,
+    typer.Option(
+        "--scale/--no-scale",
+        help="Standardize features that are measurements, but for learners of rules.",
+    ),
+]
 
 
 @with_source
@@ -74,6 +81,7 @@ def train(
     unlabeled: Unlabeled = None,
     self_train: SelfTrain = False,
     precision: Precision = "full",
+    scale: Scale = True,
     objective: options.Objective = "P@k",
     time_limit: options.TimeLimit = None,
     memory_limit: options.MemoryLimit = None,
@@ -86,7 +94,10 @@ def train(
     from labelwood.store.directory import check_replaceable
 
     check_replaceable(output)
-    params: dict[str, Any] = {"threshold": _threshold(threshold)}
+    params: dict[str, Any] = {
+        "threshold": _threshold(threshold),
+        "scale": "auto" if scale else False,
+    }
     if precision not in ("full", "int8"):
         raise ParameterError(f"--precision is full or int8, not {precision!r}")
     asked = AskedLearner(learner, tuple(settings or ()), seed, jobs)

@@ -63,6 +63,8 @@ class LabelEstimator(ClassifierMixin, FittedEstimator):
 
     _threshold: ClassVar[float] = 0.0
     _unscored: ClassVar[float] = 0.0  # stands for the score of a class that has none
+    # Whether units of the features do not matter, as to rules that compare one with a value.
+    _is_scale_invariant: ClassVar[bool] = False
 
     classes_: AnyArray
     multilabel_: bool

@@ -21,6 +21,7 @@ from labelwood.core.contract import (
 from labelwood.core.estimator import LabelEstimator
 from labelwood.core.frames import is_frame
 from labelwood.core.keywords import NamedParameters
+from labelwood.core.names import count
 from labelwood.core.params import (
     Boolean,
     Constraints,
@@ -51,6 +52,7 @@ from labelwood.tagger.comparison import compare, comparison_table
 from labelwood.tagger.inputs import content_hash, feature_data, is_matrix, labeled_data, texts_of
 from labelwood.tagger.names import features_by_name, label_names, warn_of_blanks
 from labelwood.tagger.overlap import check_sketch, sample_hashes, sketch
+from labelwood.tagger.scaling import Scaling, find_scaling
 from labelwood.trees.rules.label_rules import check_history
 
 # Messages of what is about to be trained; the command line shows them.
@@ -63,6 +65,7 @@ class BaseTagger(NamedParameters, FittedEstimator):
 
     _constraints: ClassVar[Constraints] = {
         "threshold": (OneOf("auto"), Real(low=0, high=1), None),
+        "scale": (OneOf("auto"), Boolean()),
         "remember": (Boolean(), Integer(low=1)),
         "objective": OneOf(*OBJECTIVES),
         "time_limit": (Real(above=0), None),
@@ -75,6 +78,7 @@ class BaseTagger(NamedParameters, FittedEstimator):
         vectorizer: Any = None,
         *,
         threshold: str | float | None = "auto",
+        scale: str | bool = "auto",
         remember: bool | int = False,
         objective: str = "P@k",
         time_limit: float | None = None,
@@ -83,6 +87,7 @@ class BaseTagger(NamedParameters, FittedEstimator):
         self.estimator = estimator
         self.vectorizer = vectorizer
         self.threshold = threshold
+        self.scale = scale
         self.remember = remember
         self.objective = objective
         self.time_limit = time_limit
@@ -126,10 +131,11 @@ class BaseTagger(NamedParameters, FittedEstimator):
             names = None  # the vectorizer has them, in less space
         else:
             features, names = dataset.X, dataset.feature_names
+        self._learn_scaling(features)
         vectorized = time.perf_counter()
         self.comparison_: list[dict[str, Any]] = []
         estimator, self.auto_ = self._chosen_estimator(
-            features, dataset.Y, weighted=sample_weight is not None
+            self._scaled(features), dataset.Y, weighted=sample_weight is not None
         )
         estimator = with_numbered_weights(estimator, label_names(dataset))
         chosen = time.perf_counter()
@@ -152,6 +158,32 @@ class BaseTagger(NamedParameters, FittedEstimator):
         self.label_separator_: str | None = dataset.label_separator
         self.rules_history_: list[str] = []
         return self
+
+    def _learn_scaling(self, X: CSR) -> None:
+        """Find how features that are measurements are standardized."""
+        found = find_scaling(X) if self.vectorizer_ is None and self._scales() else None
+        self.feature_offsets_ = None if found is None else found.offsets
+        self.feature_scales_ = None if found is None else found.scales
+        if found is not None:
+            centered, all_of_them = f"{found.n_centered:,}", count(X.shape[1], "feature")
+            _logger.info("%s of %s are measurements: standardized", centered, all_of_them)
+
+    def _scales(self) -> bool:
+        """Whether measurements are to be standardized: not for rules, in units that people know."""
+        if self.scale == "auto":
+            return not getattr(self.estimator, "_is_scale_invariant", False)
+        return bool(self.scale)
+
+    def _scaling(self) -> Scaling | None:
+        """How features are scaled; a model of an earlier version has no scaling."""
+        offsets: Any = vars(self).get("feature_offsets_")
+        scales: Any = vars(self).get("feature_scales_")
+        return None if offsets is None and scales is None else Scaling(offsets, scales)
+
+    def _scaled(self, X: CSR) -> CSR:
+        """The features as the estimator gets them."""
+        scaling = self._scaling()
+        return X if scaling is None else scaling.apply(X)
 
     def _chosen_estimator(
         self, X: CSR, Y: CSR, *, weighted: bool
@@ -183,7 +215,7 @@ class BaseTagger(NamedParameters, FittedEstimator):
             params = {k: v for k, v in choice.candidate.params.items() if k != "beam"}
             estimator = clone(learners[choice.learner]).set_params(**params)
             record = choice.to_dict()
-            tables.append(str(choice))
+            tables.append(f"{choice}{_of_labeled_samples(Y)}")
             if along is not None:
                 # Neither kind is the better one on all taxonomies, so that a trial decides.
                 both = {type(one).__name__: one for one in (along, estimator)}
@@ -214,16 +246,17 @@ class BaseTagger(NamedParameters, FittedEstimator):
                     f"{type(estimator).__name__} takes no sample_weight; OneVsRestSVM does."
                 )
             weights["sample_weight"] = np.asarray(sample_weight, dtype=np.float64)
+        scaled = self._scaled(X)
         decide = self._decides(Y)
         own = "calibrate" in estimator.get_params(deep=False)
         if decide and own:
             estimator.set_params(calibrate=True)
-        self.estimator_ = estimator.fit(X, Y, **weights)
+        self.estimator_ = estimator.fit(scaled, Y, **weights)
         threshold = vars(self.estimator_).get("f1_threshold_") if decide else None
         for name in _KNOTS:
             self.__dict__.pop(name, None)  # of an earlier fit
         if decide and not own:
-            knots = decisions.learn_calibration(estimator, X, Y, weights)
+            knots = decisions.learn_calibration(estimator, scaled, Y, weights)
             self.calibration_scores_, self.calibration_probabilities_, threshold = knots
         if decide and isinstance(self.threshold, (int, float)):
             threshold = float(self.threshold)
@@ -256,7 +289,7 @@ class BaseTagger(NamedParameters, FittedEstimator):
         """
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LabelwoodWarning)
-            return np.diff(self.features(data).indptr) == 0
+            return np.diff(self.unscaled_features(data).indptr) == 0
 
     def _sets(self, X: CSR, threshold: float | None, k: int | None, at_least_one: bool) -> CSR:
         n_labels = self.label_names_.size
@@ -268,7 +301,7 @@ class BaseTagger(NamedParameters, FittedEstimator):
             return decisions.as_sets(self._learner_topk(X, k, proba=False), n_labels)
         if not X.shape[0]:
             return sp.csr_array((0, n_labels), dtype=np.float32)
-        decided = sp.csr_array(self.estimator_.predict(X))
+        decided = sp.csr_array(self.estimator_.predict(self._scaled(X)))
         if not at_least_one:
             return decided
         return decisions.with_one(decided, self._learner_topk(X, 1, proba=False))
@@ -303,11 +336,12 @@ class BaseTagger(NamedParameters, FittedEstimator):
         if not X.shape[0]:  # an empty batch, which estimators refuse, has an empty answer
             none = np.empty((0, min(k, self.label_names_.size)))
             return TopK(none.astype(np.int32), none.astype(np.float32), self.label_names_)
+        scaled = self._scaled(X)
         if proba and _KNOTS[0] in vars(self):
             knots = (self.calibration_scores_, self.calibration_probabilities_)
-            top = decisions.calibrated_topk(self.estimator_.predict_topk(X, k), knots)
+            top = decisions.calibrated_topk(self.estimator_.predict_topk(scaled, k), knots)
         else:
-            top = self.estimator_.predict_topk(X, k, proba=proba)
+            top = self.estimator_.predict_topk(scaled, k, proba=proba)
         labels, scores = top.labels, top.scores
         unknown = np.diff(X.indptr) == 0
         if proba and self.vectorizer_ is not None and unknown.any():
@@ -323,6 +357,10 @@ class BaseTagger(NamedParameters, FittedEstimator):
 
     def features(self, data: Any) -> CSR:
         """Features as the estimator was trained on, from texts, a table, or a data set."""
+        return self._scaled(self.unscaled_features(data))
+
+    def unscaled_features(self, data: Any) -> CSR:
+        """The same in the units of the data, of which rules speak."""
         check_is_fitted(self, "estimator_")
         if not isinstance(data, Dataset):
             if self.vectorizer_ is not None:
@@ -381,6 +419,9 @@ class BaseTagger(NamedParameters, FittedEstimator):
             check_sketch(self.sample_hashes_, vars(self).get("repeated_share_"))
         self.choice_  # noqa: B018 - it refuses a record that is none
         check_history(getattr(self, "rules_history_", []))
+        scaling = self._scaling()
+        if scaling is not None:
+            scaling.check(self.estimator_.n_features_in_)
         names = self.feature_names_
         if names is not None and len(names) != self.estimator_.n_features_in_:
             raise DataError("feature_names_ must name each feature")
@@ -390,6 +431,17 @@ class BaseTagger(NamedParameters, FittedEstimator):
             raise DataError("The model was trained on features and the data are texts.")
         texts = texts_of(data, vars(self).get("text_columns_"))
         return as_csr(self.vectorizer_.transform(texts))  # it warns of unknown texts
+
+
+def _of_labeled_samples(Y: CSR) -> str:
+    """What a reader must know who compares held-out figures with those of an evaluation."""
+    n_unlabeled = int(np.count_nonzero(np.diff(Y.indptr) == 0))
+    if not n_unlabeled:
+        return ""
+    return (
+        f"\n(of held-out samples that have labels; {n_unlabeled:,} of {Y.shape[0]:,} have none, "
+        "which an evaluation counts as misses)"
+    )
 
 
 def _learns_closed_labels(estimator: Any, dataset: Dataset) -> bool:

@@ -51,6 +51,11 @@ class Tagger(RuledTagger):
         samples, for the largest micro-F1. Both take a second training on four fifths of the
         samples, from which the Tagger also learns its probabilities. None leaves decisions to the
         estimator (a score above zero), as do fewer than ten samples.
+    scale : "auto" or bool
+        Whether features that are measurements (most values of most of their columns are not zero,
+        and rows are not of unit length) are standardized: centered and divided by their standard
+        deviation. "auto" does it for all learners but those whose rules name values. Texts, counts
+        in few samples, and zeros and ones are left as they are.
     objective : "P@k", "PSP@k", "nDCG@k" or "micro-F1"
         What the choice maximizes; the first three are means over k = 1, 3 and 5.
     time_limit, memory_limit : float or None
@@ -71,6 +76,9 @@ class Tagger(RuledTagger):
     feature_names_ : array of str or None
         Names of the features, where the data set had them; those of texts are with the
         vectorizer.
+    feature_offsets_, feature_scales_ : array or None
+        What is subtracted from each feature, and what it is divided by then, where they are
+        standardized.
     label_counts_ : array
         Training samples of each label, from which propensities are estimated.
     n_samples_ : int
@@ -171,10 +179,10 @@ class Tagger(RuledTagger):
                 "LabelTreeClassifier can, or use update."
             )
         features, Y, names, hashes = self._more_samples(X, y)
-        others = None if negatives is None else self.features(negatives)
+        others = None if negatives is None else self.unscaled_features(negatives)
         new = memory.new_labels(features, Y, others, self._memory())
         # Labels of the estimator are the columns of the label matrix, and new ones join at the end.
-        self.estimator_.add_labels(new.X, new.Y, new.columns.tolist())
+        self.estimator_.add_labels(self._scaled(new.X), new.Y, new.columns.tolist())
         self.label_names_ = np.asarray(names, dtype=np.str_)
         counts = memory.widened_counts(self.label_counts_, len(names))
         counts[new.columns] = np.bincount(new.Y.indices, minlength=new.columns.size)
@@ -250,7 +258,7 @@ class Tagger(RuledTagger):
         """Features, labels over all labels with the new ones last, names of all, and hashes."""
         dataset = memory.require_labels(self._labeled(X, y))
         Y, names, _ = matched_labels(self.label_names_, dataset, may_be_new=True)
-        return self.features(dataset), Y, names, sample_hashes(self, dataset)
+        return self.unscaled_features(dataset), Y, names, sample_hashes(self, dataset)
 
     def predict_topk(self, data: Any, k: int = 5, proba: bool = False) -> TopK:
         """The `k` best labels of each sample; `names()` of the answer gives their names.
@@ -260,7 +268,7 @@ class Tagger(RuledTagger):
         """
         if proba:
             self._require_probabilities()
-        X = self.features(data)
+        X = self.unscaled_features(data)
         return self._rank(X, k, proba)
 
     def predict(
@@ -271,14 +279,23 @@ class Tagger(RuledTagger):
         k: int | None = None,
         at_least_one: bool = False,
     ) -> list[list[str]]:
-        """The names of the labels that are predicted, after the rules.
+        """The names of the labels that are predicted, after the rules, best first.
 
         By default these are the labels of at least the probability `threshold_`, at most 50. A
         `threshold` of your own takes its place; `k` alone gives the best `k` labels, whatever their
         probabilities; both together at most `k` labels above the threshold. With
-        `at_least_one` a sample without such a label gets its best one.
+        `at_least_one` a sample without such a label gets its best one. Where there is no threshold
+        and no `k`, the estimator decides, and labels have the order of `classes_`.
         """
-        Y = self._decide(self.features(data), threshold, k, at_least_one)
+        return self._names(self.unscaled_features(data), threshold, k, at_least_one)
+
+    def _names(
+        self, X: CSR, threshold: float | None, k: int | None, at_least_one: bool
+    ) -> list[list[str]]:
+        ranked = self._ranked_sets(X, threshold, k, at_least_one)
+        if ranked is not None:
+            return [[str(one) for one in names] for names in ranked.names()]
+        Y = self._decide(X, threshold, k, at_least_one)
         return decisions.names_of(Y, self.label_names_)
 
     def predict_proba(self, data: Any, k: int | None = None) -> CSR:
@@ -317,10 +334,9 @@ class Tagger(RuledTagger):
         threshold, k, at_least_one :
             As in `predict`.
         """
-        X = self.features(data)
+        X = self.unscaled_features(data)
         if not long:
-            Y = self._decide(X, threshold, k, at_least_one)
-            return tag_table(data, decisions.names_of(Y, self.label_names_))
+            return tag_table(data, self._names(X, threshold, k, at_least_one))
         top = self._tagged(X, threshold, k, at_least_one)
         return long_table(data, top, "probability" if self.has_probabilities else "score")
 
@@ -333,7 +349,7 @@ class Tagger(RuledTagger):
         at_least_one: bool = False,
     ) -> TopK:
         """The labels of `predict`, best first, with their probabilities (or scores)."""
-        return self._tagged(self.features(data), threshold, k, at_least_one)
+        return self._tagged(self.unscaled_features(data), threshold, k, at_least_one)
 
     def _tagged(self, X: CSR, threshold: float | None, k: int | None, at_least_one: bool) -> TopK:
         """The label sets of `_decide` as a ranking."""
@@ -351,7 +367,7 @@ class Tagger(RuledTagger):
         """Micro-F1 of the predicted labels: 2 · right / (predicted + true)."""
         dataset = self._labeled(X, y)
         truth, _, _ = matched_labels(self.label_names_, dataset)
-        decided = self._decide(self.features(dataset))
+        decided = self._decide(self.unscaled_features(dataset))
         decided.resize(truth.shape)
         return f1_score(truth, decided, "micro")
 
@@ -365,7 +381,7 @@ class Tagger(RuledTagger):
         learned from label sets with all ancestors (`closed_labels_`), those of the truth are
         added to it, with a warning. `options` go to `metrics.evaluate`.
         """
-        X = self.features(dataset)
+        X = self.unscaled_features(dataset)
         truth, names, unseen = matched_labels(self.label_names_, dataset)
         k = max(options.get("ks", (1, 3, 5)))
         counts = np.concatenate([self.label_counts_, np.zeros(unseen, dtype=np.int64)])

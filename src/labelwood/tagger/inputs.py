@@ -29,6 +29,7 @@ def labeled_data(X: object, y: object, known_separator: str | None = None) -> Da
             f"Labels are missing. Got {type(X).__name__} alone; give texts and labels, "
             "or a Dataset, or use Tagger.from_frame(df, text=…, labels=…)."
         )
+    _refuse_other_order(X, y)
     if not (is_matrix(X) or is_frame(X)):
         return lists_dataset(X, y, known_separator)
     if is_frame(X) and any(_is_text(X, name) for name in frame_names(X)):
@@ -46,6 +47,19 @@ def labeled_data(X: object, y: object, known_separator: str | None = None) -> Da
         feature_names=data.feature_names,
         label_separator=found.separator,
     )
+
+
+def _refuse_other_order(X: object, y: object) -> None:
+    """Rows are matched by place, which is wrong for two tables of which one was sorted."""
+    one: Any = getattr(X, "index", None)
+    other: Any = getattr(y, "index", None)
+    if not (hasattr(one, "equals") and hasattr(other, "equals")) or one.equals(other):
+        return
+    if len(one) == len(other) and set(one) == set(other):
+        raise DataError(
+            "The rows of the samples and of the labels have the same index in another order, and "
+            "they are matched by place; give y.loc[X.index], or reset_index(drop=True) of both."
+        )
 
 
 def is_matrix(X: object) -> bool:

@@ -58,10 +58,13 @@ def merged(kept: Hashes, hashes: Hashes) -> Hashes:
 
 
 def sample_hashes(tagger: Any, dataset: Dataset) -> Hashes:
-    """Hashes of the samples as the learner sees them: of texts, or of features in its order."""
+    """Hashes of the samples as the learner sees them: of texts, or of features in its order.
+
+    White space is that of the program that wrote a text, and makes no difference.
+    """
     if tagger.vectorizer_ is None:
-        return matrix_hashes(tagger.features(dataset))
-    return text_hashes(dataset.texts or ())
+        return matrix_hashes(tagger.unscaled_features(dataset))
+    return text_hashes([" ".join(text.split()) for text in dataset.texts or ()])
 
 
 def text_hashes(texts: Sequence[str]) -> Hashes:
@@ -109,18 +112,27 @@ def overlap_remark(tagger: Any, dataset: Dataset) -> str | None:
     kept = vars(tagger).get("sample_hashes_")
     if kept is None:  # of a model that was saved before hashes were kept
         return None
-    hashes = sample_hashes(tagger, dataset)
+    share = tagger.repeated_share_ + _SHARE
+    n = _n_known(kept, sample_hashes(tagger, dataset), share)
+    if tagger.vectorizer_ is not None:  # models were saved with hashes of texts as they stand
+        n = max(n, _n_known(kept, text_hashes(dataset.texts or ()), share))
+    if not n:
+        return None
+    return (
+        f"{'' if kept.size < KEPT else 'about '}{n:,} of {count(len(dataset), 'sample')} "
+        f"{'was' if n == 1 else 'were'} in the training data"
+    )
+
+
+def _n_known(kept: Hashes, hashes: Hashes, share: float) -> int:
+    """How many of the samples are known, if that is more than a `share` of them; else 0."""
     is_whole = kept.size < KEPT
     compared = hashes if is_whole else hashes[hashes <= kept[-1]]
     # Copies of one sample are one piece of evidence.
     known = np.isin(np.unique(compared), kept)
-    if not _is_much(int(known.sum()), known.size, tagger.repeated_share_ + _SHARE, is_whole):
-        return None
-    n = round(float(np.isin(compared, kept).mean()) * hashes.size)
-    return (
-        f"{'' if is_whole else 'about '}{n:,} of {count(hashes.size, 'sample')} "
-        f"{'was' if n == 1 else 'were'} in the training data"
-    )
+    if not _is_much(int(known.sum()), known.size, share, is_whole):
+        return 0
+    return round(float(np.isin(compared, kept).mean()) * hashes.size)
 
 
 def _is_much(n_known: int, n: int, share: float, is_whole: bool) -> bool:

@@ -53,7 +53,7 @@ class RuledTagger(BaseTagger):
         `threshold`, `k` and `at_least_one` are those of `predict`; with `k` alone the answer is
         that of `predict_topk` as well.
         """
-        X = self.features(data)
+        X = self.unscaled_features(data)
         before = self._sets(X, threshold, k, at_least_one)
         after = self._decide(X, threshold, k, at_least_one)
         verdicts = self._verdicts(X, threshold)
@@ -79,15 +79,22 @@ class RuledTagger(BaseTagger):
         """Label sets by the threshold (or by the estimator, if there is none), after the rules."""
         if not (len(self.rules) and X.shape[0]):
             return self._sets(X, threshold, k, at_least_one)
-        n_labels = self.label_names_.size
-        at = self._used_threshold(threshold, k)
-        if at is not None:
-            ranked = self._rank(X, decisions.count_asked(k, n_labels), True, threshold)
-            return decisions.as_sets(decisions.cut(ranked, at, at_least_one=at_least_one), n_labels)
-        if k is not None:
-            return decisions.as_sets(self._rank(X, k), n_labels)
+        ranked = self._ranked_sets(X, threshold, k, at_least_one)
+        if ranked is not None:
+            return decisions.as_sets(ranked, self.label_names_.size)
         decided = decisions.changed(self._sets(X, None, None, False), self._verdicts(X, None))
         return decisions.with_one(decided, self._rank(X, 1)) if at_least_one else decided
+
+    def _ranked_sets(
+        self, X: CSR, threshold: float | None, k: int | None, at_least_one: bool
+    ) -> TopK | None:
+        """Label sets after the rules, best first; None where the estimator itself decides."""
+        at = self._used_threshold(threshold, k)
+        if at is None:
+            return None if k is None else self._rank(X, k)
+        asked = decisions.count_asked(k, self.label_names_.size)
+        ranked = self._rank(X, asked, True, threshold)
+        return decisions.cut(ranked, at, at_least_one=at_least_one)
 
     def _rank(self, X: CSR, k: int, proba: bool = False, threshold: float | None = None) -> TopK:
         """The best labels of the estimator, after the rules."""

@@ -147,6 +147,7 @@ class RuleTreeClassifier(RuleTreeMixin, LabelEstimator):
         "shared_tree": Boolean(),
     }
     _feature_indices: ClassVar[tuple[str, ...]] = ("features_",)
+    _is_scale_invariant: ClassVar[bool] = True
     _fitted: ClassVar[FittedAttributes] = TREE_ATTRIBUTES
     _threshold: ClassVar[float] = 0.5
 
