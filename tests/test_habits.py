@@ -481,14 +481,6 @@ def test_a_separator_is_remembered_by_a_stored_model(tmp_path):
     assert labelwood.load(tmp_path / "m").label_separator_ == ","
 
 
-def test_a_truth_that_shares_no_label_with_the_model_has_no_score():
-    model = Tagger(OneVsRestSVM(random_state=0)).fit(TOGETHER, IN_CELLS)
-    learner = OneVsRestSVM(random_state=0).fit(np.eye(2), [["cat"], ["dog"]])
-    for estimator, X in ((model, TOGETHER[:2]), (learner, np.eye(2))):
-        with pytest.raises(DataError, match="knows none of the labels of the data"):
-            scorers.micro_f1()(estimator, X, [["x"], ["y"]])
-
-
 def test_columns_of_a_table_of_labels_are_matched_by_name():
     X = np.eye(4)
     Y = pd.DataFrame([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 0]], columns=["b", "a", "c"])
