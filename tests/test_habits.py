@@ -494,6 +494,13 @@ def test_columns_of_a_table_of_labels_are_matched_by_name():
         metrics.evaluate(Y[["a", "b", "c"]], top, ks=(1,))
 
 
+def test_a_table_of_labels_whose_columns_are_numbered_is_scored_by_position(tagger):
+    numbered = pd.DataFrame(DUMMIES.to_numpy())
+    assert tagger.score(TEXTS, numbered) == tagger.score(TEXTS, DUMMIES)
+    expected = scorers.precision(1)(tagger, TEXTS, DUMMIES)
+    assert scorers.precision(1)(tagger, TEXTS, numbered) == expected
+
+
 def test_parameters_of_a_part_that_is_not_given_name_the_remedy():
     for name in ("vectorizer__min_df", "estimator__C"):
         with pytest.raises(ParameterError, match=rf"{name} is a parameter of the .* as in Tagger"):
