@@ -525,6 +525,22 @@ def test_no_threads_are_refused(documents, tmp_path):
          "its encoding by --encoding"),
         ("found the column 'label_column'", "found the column 'label_column'"),
         ("write to another name, or give overwrite=True", "write to another name, or give --force"),
+        ("lower min_df, raise max_df, or", "lower --set text.min_df=…, raise --set text.max_df=…, "
+         "or"),
+        ("Raise max_candidates or min_df.", "Raise --set text.max_candidates=… or "
+         "--set text.min_df=…."),
+        ("leave out label_names, label_count", "leave out --label-names, --label-count"),
+        ("labels stand under one key; name one by label_column.", "labels stand under one key; "
+         "name one by --label-column."),
+        *[(own, own) for own in (
+            "min_df.csv: there is no such file",
+            "min_df: there is no such file",
+            "data/label_column.csv: there is no such file",
+            "label_column.csv, line 2: it has no column",
+            "OneVsRestSVM has no parameter 'min_df'; it has C",
+            "no figure 'x' can be read from it; it has top_score, margin, n_labels, latency",
+            "n_labels does not change in the first 200 predictions",
+        )],
     ],
 )  # fmt: skip
 def test_messages_of_the_library_are_in_the_words_of_the_command_line(message, expected):
@@ -605,6 +621,13 @@ def test_several_files_are_converted_together(tmp_path):
     run("convert", tmp_path / "[ab].csv", tmp_path / "d.tsv", "-q")
     for name in ("c.jsonl", "d.tsv"):
         assert labelwood.load_dataset(tmp_path / name).label_lists() == [["a"], ["b"]]
+
+
+def test_a_name_that_is_too_long_for_a_file_is_no_model(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["labelwood", "eval", "a" * 300])
+    with pytest.raises(SystemExit, match="2"):
+        main_module.main()
+    assert "is no model; labelwood eval MODEL DATA" in capsys.readouterr().err
 
 
 def test_messages_speak_of_options():
