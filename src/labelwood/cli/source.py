@@ -266,9 +266,10 @@ def in_options(message: str, names: Mapping[str, str] = MappingProxyType({})) ->
             return {"one_based": "--zero-based"}.get(name, f"--no-{name.replace('_', '-')}")
         return f"{flag(name)} {value}"
 
-    for phrase, own in names.items():
-        message = message if phrase.isidentifier() else message.replace(phrase, own)
+    message = _with_phrases(message, names)
     message = re.sub(r"The '(?P<name>\w+)' parameter of (?P<owner>\w+)\b", parameter, message)
+    # An option is left out rather than given None, which --set alone takes.
+    message = re.sub(r"(--(?!set )[\w-]+ must be .*?) or None\b", r"\1", message)
     message = re.sub(rf"\b(?P<name>{every})=(?P<value>\w+|'[^']*')", option, message)
     # Parameters of the vectorizer without a value: elsewhere such a word may be the user's own.
     message = re.sub(
@@ -284,6 +285,18 @@ def in_options(message: str, names: Mapping[str, str] = MappingProxyType({})) ->
     written = "|".join(name for name in reading if "_" in name and name != "n_labels")
     own = rf"(?<![-\w.'\"/\\])({written})(?![-\w'\":/\\]|\.\w)"
     return re.sub(own, lambda match: flag(match[1]), message)
+
+
+_QUOTED = r"""(?<![\w=])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)"""
+
+
+def _with_phrases(message: str, names: Mapping[str, str]) -> str:
+    """The message with each phrase by its other name, but for what it quotes of the user's."""
+    parts = re.split(f"({_QUOTED})", message)
+    for phrase, own in names.items():
+        if not phrase.isidentifier():
+            parts[::2] = [one.replace(phrase, own) for one in parts[::2]]
+    return "".join(parts)
 
 
 def with_source(command: Callable[..., None]) -> Callable[..., None]:
