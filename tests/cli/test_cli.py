@@ -491,6 +491,20 @@ def test_a_name_that_says_another_format_is_warned_of(model, documents, tmp_path
     ]
 
 
+@pytest.mark.parametrize("name", ["out.v2", "preds.2024-05-01"])
+def test_a_name_with_a_point_that_says_no_format_is_not_warned_of(model, documents, tmp_path, name):
+    given = ["predict", model, documents, "-q", "-o", tmp_path / name, "--to", "csv"]
+    assert CliRunner().invoke(app, list(map(str, given))).stderr == ""
+
+
+def test_ranks_above_the_number_of_labels_are_those_of_all_labels(model, documents):
+    given = ["eval", model, documents, "-q", "--json", "-k", f"1,5,{2**63 - 1}"]
+    done = CliRunner().invoke(app, list(map(str, given)))
+    figures = json.loads(done.stdout)["figures"]
+    assert [one for one in figures if one.startswith("P@")] == ["P@1", "P@3", "P@5"]
+    assert f"there are 3 labels, so -k {2**63 - 1} is taken as 3" in done.stderr
+
+
 def test_predictions_are_compressed_when_their_file_is_called_so(model, documents, tmp_path):
     run("predict", model, documents, "-o", tmp_path / "out.jsonl.gz")
     with gzip.open(tmp_path / "out.jsonl.gz", "rt", encoding="utf-8") as file:
@@ -856,9 +870,9 @@ def test_eval_splits_cells_of_labels_as_training_did(tmp_path):
     assert json.loads(CliRunner().invoke(app, arguments).stdout)["true_per_sample"] == 2
 
 
-def test_a_flat_learner_beside_a_taxonomy_is_remarked(documents, tmp_path):
+def test_a_learner_that_does_not_use_the_taxonomy_is_remarked(documents, tmp_path):
     tree = tmp_path / "tree.tsv"
     tree.write_text("cat\tpet\ndog\tpet\nowl\tbird\n")
     options = ["--taxonomy", tree, "--learner", "onevsrest"]
-    with pytest.warns(LabelwoodWarning, match="OneVsRestSVM learns each label by itself"):
+    with pytest.warns(LabelwoodWarning, match="OneVsRestSVM does not use the taxonomy, which"):
         run("train", documents, "-o", tmp_path / "m", *options)
