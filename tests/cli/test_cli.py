@@ -541,6 +541,8 @@ def test_no_threads_are_refused(documents, tmp_path):
         ("write to another name, or give overwrite=True", "write to another name, or give --force"),
         ("lower min_df, raise max_df, or", "lower --set text.min_df=…, raise --set text.max_df=…, "
          "or"),
+        ("for words alone give features='words'. Got", "for words alone give "
+         "--set text.features=words. Got"),
         ("Raise max_candidates or min_df.", "Raise --set text.max_candidates=… or "
          "--set text.min_df=…."),
         ("leave out label_names, label_count", "leave out --label-names, --label-count"),

@@ -278,6 +278,7 @@ def in_options(message: str, names: Mapping[str, str] = MappingProxyType({})) ->
         message,
     )
     message = re.sub(r"\bgive (m(?:in|ax)_df=)", r"give --set text.\1", message)
+    message = re.sub(r"\bgive features='(\w+)'", r"give --set text.features=\1", message)
     message = re.sub(r"\bcalibrate=True\b", "--set calibrate=true", message)
     message = re.sub(r"\bby (format|encoding|delimiter|taxonomy)\b", r"by --\1", message)
     # A word with an underscore is no word of a sentence, so it is the parameter, unless it is in
