@@ -543,6 +543,7 @@ def test_no_threads_are_refused(documents, tmp_path):
          "or"),
         ("for words alone give features='words'. Got", "for words alone give "
          "--set text.features=words. Got"),
+        ("The 'ngrams' parameter of TextVectorizer must be", "--set text.ngrams=… must be"),
         ("Raise max_candidates or min_df.", "Raise --set text.max_candidates=… or "
          "--set text.min_df=…."),
         ("leave out label_names, label_count", "leave out --label-names, --label-count"),

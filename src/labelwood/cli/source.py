@@ -256,6 +256,8 @@ def in_options(message: str, names: Mapping[str, str] = MappingProxyType({})) ->
             return "--to"
         if name in reading or name in _RENAMED or owner == "Tagger":
             return flag(name)
+        if owner == "TextVectorizer":
+            return f"--set text.{name}=…"
         return f"--{name}" if re.fullmatch(_FUNCTIONS, owner) else f"--set {name}=…"
 
     def option(match: re.Match[str]) -> str:
