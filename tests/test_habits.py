@@ -481,14 +481,6 @@ def test_a_separator_is_remembered_by_a_stored_model(tmp_path):
     assert labelwood.load(tmp_path / "m").label_separator_ == ","
 
 
-def test_a_truth_that_shares_no_label_with_the_model_has_no_score():
-    model = Tagger(OneVsRestSVM(random_state=0)).fit(TOGETHER, IN_CELLS)
-    learner = OneVsRestSVM(random_state=0).fit(np.eye(2), [["cat"], ["dog"]])
-    for estimator, X in ((model, TOGETHER[:2]), (learner, np.eye(2))):
-        with pytest.raises(DataError, match="knows none of the labels of the data"):
-            scorers.micro_f1()(estimator, X, [["x"], ["y"]])
-
-
 def test_columns_of_a_table_of_labels_are_matched_by_name():
     X = np.eye(4)
     Y = pd.DataFrame([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 0]], columns=["b", "a", "c"])
@@ -500,6 +492,13 @@ def test_columns_of_a_table_of_labels_are_matched_by_name():
     assert metrics.evaluate(Y, top, ks=(1,))["P@1"] == 1
     with pytest.raises(DataError, match="Column 0 is 'a' in label_names and 'b' in the ranking"):
         metrics.evaluate(Y[["a", "b", "c"]], top, ks=(1,))
+
+
+def test_a_table_of_labels_whose_columns_are_numbered_is_scored_by_position(tagger):
+    numbered = pd.DataFrame(DUMMIES.to_numpy())
+    assert tagger.score(TEXTS, numbered) == tagger.score(TEXTS, DUMMIES)
+    expected = scorers.precision(1)(tagger, TEXTS, DUMMIES)
+    assert scorers.precision(1)(tagger, TEXTS, numbered) == expected
 
 
 def test_parameters_of_a_part_that_is_not_given_name_the_remedy():

@@ -491,6 +491,20 @@ def test_a_name_that_says_another_format_is_warned_of(model, documents, tmp_path
     ]
 
 
+@pytest.mark.parametrize("name", ["out.v2", "preds.2024-05-01"])
+def test_a_name_with_a_point_that_says_no_format_is_not_warned_of(model, documents, tmp_path, name):
+    given = ["predict", model, documents, "-q", "-o", tmp_path / name, "--to", "csv"]
+    assert CliRunner().invoke(app, list(map(str, given))).stderr == ""
+
+
+def test_ranks_above_the_number_of_labels_are_those_of_all_labels(model, documents):
+    given = ["eval", model, documents, "-q", "--json", "-k", f"1,5,{2**63 - 1}"]
+    done = CliRunner().invoke(app, list(map(str, given)))
+    figures = json.loads(done.stdout)["figures"]
+    assert [one for one in figures if one.startswith("P@")] == ["P@1", "P@3", "P@5"]
+    assert f"there are 3 labels, so -k {2**63 - 1} is taken as 3" in done.stderr
+
+
 def test_predictions_are_compressed_when_their_file_is_called_so(model, documents, tmp_path):
     run("predict", model, documents, "-o", tmp_path / "out.jsonl.gz")
     with gzip.open(tmp_path / "out.jsonl.gz", "rt", encoding="utf-8") as file:
@@ -525,6 +539,25 @@ def test_no_threads_are_refused(documents, tmp_path):
          "its encoding by --encoding"),
         ("found the column 'label_column'", "found the column 'label_column'"),
         ("write to another name, or give overwrite=True", "write to another name, or give --force"),
+        ("lower min_df, raise max_df, or", "lower --set text.min_df=…, raise --set text.max_df=…, "
+         "or"),
+        ("for words alone give features='words'. Got", "for words alone give "
+         "--set text.features=words. Got"),
+        ("The 'ngrams' parameter of TextVectorizer must be", "--set text.ngrams=… must be"),
+        ("Raise max_candidates or min_df.", "Raise --set text.max_candidates=… or "
+         "--set text.min_df=…."),
+        ("leave out label_names, label_count", "leave out --label-names, --label-count"),
+        ("labels stand under one key; name one by label_column.", "labels stand under one key; "
+         "name one by --label-column."),
+        *[(own, own) for own in (
+            "min_df.csv: there is no such file",
+            "min_df: there is no such file",
+            "data/label_column.csv: there is no such file",
+            "label_column.csv, line 2: it has no column",
+            "OneVsRestSVM has no parameter 'min_df'; it has C",
+            "no figure 'x' can be read from it; it has top_score, margin, n_labels, latency",
+            "n_labels does not change in the first 200 predictions",
+        )],
     ],
 )  # fmt: skip
 def test_messages_of_the_library_are_in_the_words_of_the_command_line(message, expected):
@@ -605,6 +638,13 @@ def test_several_files_are_converted_together(tmp_path):
     run("convert", tmp_path / "[ab].csv", tmp_path / "d.tsv", "-q")
     for name in ("c.jsonl", "d.tsv"):
         assert labelwood.load_dataset(tmp_path / name).label_lists() == [["a"], ["b"]]
+
+
+def test_a_name_that_is_too_long_for_a_file_is_no_model(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["labelwood", "eval", "a" * 300])
+    with pytest.raises(SystemExit, match="2"):
+        main_module.main()
+    assert "is no model; labelwood eval MODEL DATA" in capsys.readouterr().err
 
 
 def test_messages_speak_of_options():
@@ -833,9 +873,9 @@ def test_eval_splits_cells_of_labels_as_training_did(tmp_path):
     assert json.loads(CliRunner().invoke(app, arguments).stdout)["true_per_sample"] == 2
 
 
-def test_a_flat_learner_beside_a_taxonomy_is_remarked(documents, tmp_path):
+def test_a_learner_that_does_not_use_the_taxonomy_is_remarked(documents, tmp_path):
     tree = tmp_path / "tree.tsv"
     tree.write_text("cat\tpet\ndog\tpet\nowl\tbird\n")
     options = ["--taxonomy", tree, "--learner", "onevsrest"]
-    with pytest.warns(LabelwoodWarning, match="OneVsRestSVM learns each label by itself"):
+    with pytest.warns(LabelwoodWarning, match="OneVsRestSVM does not use the taxonomy, which"):
         run("train", documents, "-o", tmp_path / "m", *options)

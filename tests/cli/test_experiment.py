@@ -202,6 +202,8 @@ def test_rates_and_levels_may_be_percentages(command):
 def test_a_plan_names_its_options():
     with pytest.raises(ParameterError, match=r"^--uplift must be a number > 0. Got 0"):
         run("plan", "--uplift", 0)
+    with pytest.raises(ParameterError, match=r"^--uplift must be a number > 0 and ≤ 1\. Got 2"):
+        run("plan", "--uplift", 2)
     with pytest.raises(ParameterError, match=r"give another --baseline or --uplift \(1% is 0.01"):
         run("plan", "--uplift", 1)
     assert "must be an int ≥ 2. Got '1'" in run("plan", "--uplift", 0.1, "--arms", 1, code=2)
@@ -238,6 +240,8 @@ def test_counts_give_a_verdict_a_plot_and_json(counts, tmp_path):
         (["--uplift=-1%"], "^--uplift must be a number > 0 and < 1"),
         (["--split", 0], "^--split must be a number"),
         (["--evidence", "foo"], "^--evidence must be one of 'bounds', 'betting', 'mixture'"),
+        (["--control", "The policy "], "the control 'The policy ' is none of the arms old, new"),
+        (["--control", "it's evidence="], 'the control "it\'s evidence=" is none of the arms'),
         (["--plot", "x.png"], r"^--plot writes SVG; name a file that ends in .svg. Got 'x\.png'"),
     ],
 )

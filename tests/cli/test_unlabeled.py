@@ -74,6 +74,16 @@ def test_self_training_saves_the_flagship(files, tmp_path):
     assert answers(tmp_path / "model.predictions.jsonl")["m1"] == ["dog"]
 
 
+def test_predictions_stand_beside_a_model_that_is_the_directory_itself(
+    files, tmp_path, monkeypatch
+):
+    few, many = files
+    (tmp_path / "model").mkdir()
+    monkeypatch.chdir(tmp_path / "model")
+    run("train", few, "--unlabeled", many, "-o", ".", *OPTIONS)
+    assert answers(tmp_path / "model.predictions.jsonl")["m1"][0] == "dog"
+
+
 @pytest.mark.parametrize("read", [False, True])
 def test_another_file_is_not_replaced_by_predictions(files, tmp_path, read):
     few, many = files

@@ -78,6 +78,18 @@ def test_the_state_carries_on_where_the_last_log_ended(model, tmp_path):
         run(model, first, "--state", state)
 
 
+def test_a_figure_that_some_predictions_lack_is_counted_in_the_log_and_not_in_the_state(
+    model, tmp_path
+):
+    state = tmp_path / "monitor.json"
+    run(model, write(tmp_path / "a.jsonl", lines(300)), "--figure", "latency", "--state", state)
+    rest = [json.loads(one) for one in lines(100, seed=1, first=300)]
+    gaps = [json.dumps({**one, "latency": None} if i % 2 else one) for i, one in enumerate(rest)]
+    told = run(model, write(tmp_path / "b.jsonl", gaps), "--state", state).stdout
+    assert told.startswith("healthy after 400 predictions")
+    assert "latency is in only 50 of 100 predictions in this log, the last on line 99\n" in told
+
+
 def test_a_short_log_is_still_learning(model, tmp_path):
     done = run(model, write(tmp_path / "log.jsonl", lines(50)))
     assert done.stdout.startswith("learning after 50 predictions")
@@ -147,7 +159,7 @@ def test_a_figure_may_be_null_at_times(model, tmp_path):
     done = run(model, "-", stdin=text)
     assert done.stdout.startswith(
         "healthy after 400 predictions (latency, quality)\n"
-        "quality is in only 266 of 400 predictions, the last on line 399\n"
+        "quality is in only 266 of 400 predictions in this log, the last on line 399\n"
     )
     found = json.loads(run(model, "-", "--json", stdin=text).stdout)
     assert (found["predictions"], found["predictions with"]) == (
@@ -161,7 +173,7 @@ def test_a_figure_that_ceases_is_told(model):
     text = "\n".join(
         json.dumps({"latency": x if i < 300 else None}) for i, x in enumerate(values.tolist())
     )
-    assert "latency is in only 300 of 600 predictions, the last on line 300\n" in (
+    assert "latency is in only 300 of 600 predictions in this log, the last on line 300\n" in (
         run(model, stdin=text).stdout
     )
 

@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 from builders import random_csr, random_labels, separable
@@ -40,3 +41,13 @@ def test_a_base_without_its_methods_cannot_be_made(base):
 
     with pytest.raises(TypeError, match="abstract"):
         Incomplete()
+
+
+def test_a_table_of_labels_whose_columns_are_numbered_is_matched_by_position():
+    X = np.eye(3)
+    model = OneVsRestSVM(random_state=0).fit(X, [["cat"], ["dog"], ["owl"]])
+    assert model.score(X, pd.DataFrame(np.eye(3, dtype=int))) == 1
+    with pytest.raises(DataError, match="are 2 columns, which have no names, and the model"):
+        model.score(X, pd.DataFrame(np.eye(3, 2, dtype=int)))
+    with pytest.raises(DataError, match="'0' is not known to the model"):  # these are names
+        model.score(X, pd.DataFrame(np.eye(3, dtype=int), columns=[1, 0, 2]))

@@ -123,6 +123,10 @@ def test_columns_may_have_usual_names_in_any_order_and_a_semicolon_between(tmp_p
         ("arm,visitors,conversions\na,1,2\n", r"counts.csv, line 2.*from 0 to the 1 visitors"),
         ("arm,visitors,conversions\n", "no rows of counts"),
         ("", "counts.csv is empty"),
+        (
+            f"arm,visitors,conversions\na,5,1\n{'x' * 140_000},5,1\n",
+            r"counts\.csv, line 3: cannot be read as CSV \(field larger .*\); is it a table of co",
+        ),
     ],
 )
 def test_a_file_that_cannot_be_read_names_the_line(tmp_path, text, message):

@@ -3,6 +3,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.metrics import precision_score, recall_score
@@ -262,6 +263,36 @@ def test_a_ranking_by_names_must_be_in_the_order_of_the_columns() -> None:
     assert same["P@1"] == metrics.precision_at_k(TRUE, TOP, 1)
     with pytest.raises(DataError, match=r"Column 0 is 'f' in label_names and .*'a' in the ranking"):
         metrics.evaluate(TRUE, top, label_names=names[::-1])
+
+
+def test_columns_of_a_table_that_are_numbered_are_matched_by_position() -> None:
+    named = TopK(TOP.labels, TOP.scores, np.array(list("abcdef")))
+    dense = TRUE.toarray()
+    found = metrics.evaluate(pd.DataFrame(dense), named, n_bootstrap=0)
+    assert found["P@1"] == metrics.precision_at_k(TRUE, TOP, 1)
+    sets = metrics.evaluate(
+        pd.DataFrame(dense, columns=list("abcdef")), labels=pd.DataFrame(dense), n_bootstrap=0
+    )
+    assert sets["F1 micro"] == 1
+
+
+def test_columns_of_a_table_of_label_sets_are_matched_by_name() -> None:
+    names = list("abcdef")
+    table = pd.DataFrame(TRUE.toarray(), columns=names)
+    top = TopK(TOP.labels, TOP.scores, np.array(names))
+    for truth, ranking, label_names in (
+        (table, None, None),
+        (TRUE, None, names),
+        (TRUE, top, None),
+    ):
+        found = metrics.evaluate(
+            truth, ranking, table[names[::-1]], label_names=label_names, n_bootstrap=0
+        )
+        assert found["F1 micro"] == 1
+    numbered = TopK(TOP.labels, TOP.scores, np.arange(6))
+    assert metrics.evaluate(TRUE, numbered, table, n_bootstrap=0)["F1 micro"] == 1
+    with pytest.raises(DataError, match="label sets must be those of the truth: 'f' is in one"):
+        metrics.evaluate(table, labels=table[names[:5]])
 
 
 def test_a_taxonomy_is_aligned_with_the_labels_by_name() -> None:

@@ -143,7 +143,7 @@ def answer_format(output: Path | None, given: str | None, *, long: bool) -> str:
             f"answers are written as {', '.join(FORMATS)}, not as {chosen}; "
             "give one of them by --to, or another name of the file"
         )
-    if suffix not in ("", ".txt") and chosen != by_suffix:
+    if suffix in SUFFIXES and chosen != by_suffix:  # any other suffix may be a date or a version
         options.warn(f"{output} is written as {chosen}, though its name says {suffix}")
     if long and chosen == "jsonl":
         raise ParameterError("--long is for tables; add --to csv, or -o FILE.csv")

@@ -13,6 +13,9 @@ from labelwood.cli.source import (
     check_output,
     with_source,
 )
+from labelwood.core.names import count
+
+_USUAL = (1, 3, 5)  # ranks, which stand even where there are fewer labels
 
 if TYPE_CHECKING:
     from labelwood.data.dataset import Dataset
@@ -21,6 +24,15 @@ if TYPE_CHECKING:
 
 def _ranks(text: str) -> tuple[int, ...]:
     return tuple(sorted({options.whole(1)(k) for k in text.split(",")}))
+
+
+def _possible(ks: tuple[int, ...], n_labels: int) -> tuple[int, ...]:
+    """The ranks, none above the number of labels but the usual ones, which few labels have too."""
+    most = max(n_labels, *_USUAL)
+    if ks[-1] > most:
+        labels = f"there {'is' if n_labels == 1 else 'are'} {count(n_labels, 'label')}"
+        options.warn(f"{labels}, so -k {ks[-1]} is taken as {n_labels}")
+    return tuple(sorted({k if k <= most else n_labels for k in ks}))
 
 
 @with_source
@@ -65,6 +77,7 @@ def evaluate(
             raise DataError(f"{dataset.description} has no samples to evaluate the model on")
         check_labels(dataset)
         _warn_of_training_data(tagger, dataset)
+        ks = _possible(ks, max(tagger.label_names_.size, dataset.n_labels))
         evaluation = tagger.evaluate(dataset, ks=ks, delta=delta, random_state=seed)
     if per_label is not None:
         evaluation.write_per_label_csv(per_label)

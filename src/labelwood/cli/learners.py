@@ -125,12 +125,11 @@ def make_compared(
 
 
 def warn_of_ignored_taxonomy(learner: Any, dataset: "Dataset") -> None:
-    """Tell that a flat learner, which was asked for, learns each label by itself."""
+    """Tell that a flat learner, which was asked for, does not use the taxonomy."""
     if dataset.taxonomy is not None and "taxonomy" not in learner.get_params(deep=False):
         _warn(
-            f"{type(learner).__name__} learns each label by itself, and its label sets may lack "
-            "ancestors; the taxonomy is used in evaluation alone (--learner hierarchicalrls "
-            "follows it, and without --learner both are compared)."
+            f"{type(learner).__name__} does not use the taxonomy, which serves evaluation alone "
+            "(--learner hierarchicalrls follows it, and without --learner both are compared)."
         )
 
 

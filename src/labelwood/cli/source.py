@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -169,7 +170,8 @@ def check_labels(dataset: "Dataset") -> None:
 
 def is_model(path: Path | str) -> bool:
     """Whether it is the directory of a model."""
-    return Path(path, "model.json").exists()
+    # Of a name that is too long for a file, `Path.exists` raises an error.
+    return os.path.exists(Path(path, "model.json"))
 
 
 def check_output(output: Path | str | None, *inputs: Path) -> None:
@@ -248,6 +250,8 @@ def in_options(message: str, names: Mapping[str, str] = MappingProxyType({})) ->
             return "--to"
         if name in reading or name in _RENAMED or owner == "Tagger":
             return flag(name)
+        if owner == "TextVectorizer":
+            return f"--set text.{name}=…"
         return f"--{name}" if re.fullmatch(_FUNCTIONS, owner) else f"--set {name}=…"
 
     def option(match: re.Match[str]) -> str:
@@ -258,20 +262,38 @@ def in_options(message: str, names: Mapping[str, str] = MappingProxyType({})) ->
             return {"one_based": "--zero-based"}.get(name, f"--no-{name.replace('_', '-')}")
         return f"{flag(name)} {value}"
 
-    for phrase, own in names.items():
-        message = message if phrase.isidentifier() else message.replace(phrase, own)
+    message = _with_phrases(message, names)
     message = re.sub(r"The '(?P<name>\w+)' parameter of (?P<owner>\w+)\b", parameter, message)
+    # An option is left out rather than given None, which --set alone takes.
+    message = re.sub(r"(--(?!set )[\w-]+ must be .*?) or None\b", r"\1", message)
     message = re.sub(rf"\b(?P<name>{every})=(?P<value>\w+|'[^']*')", option, message)
-    # Parameters of the vectorizer, where they are named without a value.
+    # Parameters of the vectorizer without a value: elsewhere such a word may be the user's own.
     message = re.sub(
-        r"(?<![\w.])(min_df|max_df|max_candidates)\b(?!=)", r"--set text.\1=…", message
+        r"(?i:\b(lower|raise|or)) (min_df|max_df|max_candidates)\b(?!=)",
+        r"\1 --set text.\2=…",
+        message,
     )
     message = re.sub(r"\bgive (m(?:in|ax)_df=)", r"give --set text.\1", message)
+    message = re.sub(r"\bgive features='(\w+)'", r"give --set text.features=\1", message)
     message = re.sub(r"\bcalibrate=True\b", "--set calibrate=true", message)
     message = re.sub(r"\bby (format|encoding|delimiter|taxonomy)\b", r"by --\1", message)
-    # A word with an underscore is no word of a sentence, so it can only be the parameter.
-    written = "|".join(name for name in reading if "_" in name)
-    return re.sub(rf"(?<![-\w'\"])({written})\b", lambda match: flag(match[1]), message)
+    # A word with an underscore is no word of a sentence, so it is the parameter, unless it is in
+    # quotes or part of the name of a file; n_labels alone is a figure of a log of predictions.
+    written = "|".join(name for name in reading if "_" in name and name != "n_labels")
+    own = rf"(?<![-\w.'\"/\\])({written})(?![-\w'\":/\\]|\.\w)"
+    return re.sub(own, lambda match: flag(match[1]), message)
+
+
+_QUOTED = r"""(?<![\w=])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)"""
+
+
+def _with_phrases(message: str, names: Mapping[str, str]) -> str:
+    """The message with each phrase by its other name, but for what it quotes of the user's."""
+    parts = re.split(f"({_QUOTED})", message)
+    for phrase, own in names.items():
+        if not phrase.isidentifier():
+            parts[::2] = [one.replace(phrase, own) for one in parts[::2]]
+    return "".join(parts)
 
 
 def with_source(command: Callable[..., None]) -> Callable[..., None]:

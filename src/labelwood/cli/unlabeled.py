@@ -41,7 +41,8 @@ def train_with_unlabeled(
         )
     if unlabeled is None:
         raise ParameterError("--self-train needs the unlabeled samples: --unlabeled FILE")
-    predictions = output.with_name(f"{output.name}.predictions.jsonl")
+    named = output.resolve() if output.name in ("", "..") else output  # -o . has no name
+    predictions = named.with_name(f"{named.name}.predictions.jsonl")
     _check_predictions(predictions, output, *source.files, unlabeled)
     estimator = next(iter(asked.estimators().values()))
     tagger = Tagger(estimator, make_vectorizer(asked.settings))

@@ -116,7 +116,7 @@ class _Coverage:
                 last = f", the last on line {self.last[one]:,}" if one in self.last else ""
                 yield (
                     f"{one} is in only {self.having[one]:,} of "
-                    f"{count(self.predictions, 'prediction')}{last}"
+                    f"{count(self.predictions, 'prediction')} in this log{last}"
                 )
 
 

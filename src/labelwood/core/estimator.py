@@ -23,7 +23,7 @@ from labelwood.core.contract import (
     check_features,
     check_fitted_attributes,
 )
-from labelwood.core.frames import frame_matrix, frame_names, is_frame
+from labelwood.core.frames import frame_matrix, frame_names, is_frame, is_numbered
 from labelwood.core.labels import (
     check_label_space,
     encode_labels,
@@ -31,7 +31,7 @@ from labelwood.core.labels import (
     is_label_lists,
     lists_to_indicator,
 )
-from labelwood.core.names import shown
+from labelwood.core.names import count, shown
 from labelwood.core.params import Integer, check_parameter, check_parameters
 from labelwood.core.sparse import entry_rows, unit_rows
 from labelwood.core.topk import TopK
@@ -204,14 +204,19 @@ class LabelEstimator(ClassifierMixin, FittedEstimator):
         if is_label_lists(y):
             y = lists_to_indicator(y, self.classes_.tolist())  # type: ignore[arg-type]
         elif is_frame(y) and self.multilabel_:
-            y = frame_matrix(y, self._known_columns(frame_names(y)))
+            y = frame_matrix(y, self._known_columns(y))
         return float(super().score(X, y))
 
-    def _known_columns(self, names: Sequence[str]) -> list[str]:
-        """The columns of a table of labels in the order of `classes_`, where these have names."""
-        classes = self.classes_.tolist()
-        if self.classes_.dtype.kind != "U":
-            return list(names)
+    def _known_columns(self, table: object) -> list[str]:
+        """The columns of a table of labels in the order of `classes_`, where both have names."""
+        classes, names = self.classes_.tolist(), frame_names(table)
+        if is_numbered(table) and len(names) != len(classes):
+            raise DataError(
+                f"The labels are {count(len(names), 'column')}, which have no names, and the model "
+                f"has {count(len(classes), 'label')}: give a column for each, or name them."
+            )
+        if self.classes_.dtype.kind != "U" or is_numbered(table):
+            return names
         if set(names) != set(classes):
             odd = sorted(set(names) ^ set(classes))[0]
             where = "in the data" if odd in classes else "known to the model"

@@ -46,13 +46,24 @@ def is_missing(value: object) -> bool:
     return isinstance(value, float) and value != value
 
 
-def frame_names(frame: Any) -> list[str]:
-    """The names of the columns, in their order."""
+def _columns(frame: Any) -> Any:
+    """What the library calls the columns: names, or in pandas any objects."""
     names = getattr(frame, "column_names", None)
     if names is None or callable(names):
         names = getattr(frame, "columns", None)
-    if names is None:
-        names = frame.__dataframe__().column_names()
+    return frame.__dataframe__().column_names() if names is None else names
+
+
+def is_numbered(frame: Any) -> bool:
+    """Whether the columns are called 0, 1, 2…, which pandas does where no names are given."""
+    names = list(_columns(frame))
+    whole = all(isinstance(name, (int, np.integer)) for name in names)
+    return whole and names == list(range(len(names)))
+
+
+def frame_names(frame: Any) -> list[str]:
+    """The names of the columns, in their order."""
+    names = _columns(frame)
     listed = [str(name) if isinstance(name, (int, np.integer)) else name for name in names]
     odd = [name for name in listed if not isinstance(name, str)]
     if odd:

@@ -10,7 +10,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelwood.core.caller import user_stacklevel
-from labelwood.core.frames import frame_column, frame_matrix, frame_names, is_frame, is_missing
+from labelwood.core.frames import (
+    frame_column,
+    frame_matrix,
+    frame_names,
+    is_frame,
+    is_missing,
+    is_numbered,
+)
 from labelwood.core.labels import indicator, lists_to_indicator
 from labelwood.core.names import EMPTY_REFUSED, shown
 from labelwood.data.dataset import Dataset, check_texts
@@ -215,7 +222,8 @@ def label_matrix(labels: object, known_separator: str | None = None) -> LabelMat
         kind = type(labels).__name__
         raise DataError(f"Labels must be a list with an entry for each sample. Got {kind}.")
     if is_frame(labels):
-        return LabelMatrix(indicator(frame_matrix(labels)), frame_names(labels))
+        names = None if is_numbered(labels) else frame_names(labels)
+        return LabelMatrix(indicator(frame_matrix(labels)), names)
     if sp.issparse(labels) or (isinstance(labels, np.ndarray) and labels.ndim == 2):
         return LabelMatrix(indicator(labels))
     values = _values(labels)

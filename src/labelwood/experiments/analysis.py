@@ -4,7 +4,7 @@ import csv
 import io
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -262,7 +262,8 @@ def read_counts(
     first = text.split("\n", 1)[0]
     delimiter = max(",;\t|", key=first.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    head = [cell.strip().lower() for cell in next(reader, [])]
+    lines = _lines(reader, source)
+    head = [cell.strip().lower() for cell in next(lines, [])]
     places = _places(head)
     missing = [name for name in _NEEDED if places[name] is None]
     if missing:
@@ -270,13 +271,23 @@ def read_counts(
             1, f"no column {missing[0]!r} among {', '.join(head) or 'none'}; {_header_help()}"
         )
     rows = []
-    for cells in reader:
+    for cells in lines:
         if not any(cell.strip() for cell in cells):
             continue
         rows.append(_counts_of(cells, head, places, source, reader.line_num))
     if not rows:
         raise source.error(None, "there are no rows of counts")
     return rows
+
+
+def _lines(reader: Any, source: Source) -> Iterator[list[str]]:
+    """The rows that `csv` reads; what it refuses is an error with its line."""
+    try:
+        yield from reader
+    except csv.Error as error:
+        raise source.error(
+            reader.line_num, f"cannot be read as CSV ({error}); is it a table of counts?"
+        ) from None
 
 
 def _counts_of(

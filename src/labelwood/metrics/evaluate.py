@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
-from labelwood.core.frames import frame_names, is_frame
+from labelwood.core.frames import frame_matrix, frame_names, is_frame, is_numbered
 from labelwood.core.names import shown, some
 from labelwood.core.params import RANDOM_STATE, Integer, Real, check_parameter
 from labelwood.core.propensity import Propensity, check_propensity
@@ -53,11 +53,11 @@ def evaluate(
         Indicator of the true labels.
     ranking : TopK or sparse matrix of scores, optional
         Gives P, R, F1 and nDCG at each of `ks`; with `propensity` also PSP and PSnDCG.
-    labels : sparse matrix or array of shape (n, n_labels), optional
-        Indicator of the predicted labels: gives F1 (samples, micro, macro), precision and
-        recall over all pairs, the share of samples without a label, Hamming and subset
-        loss; with `propensity` also PS-Hamming; with `taxonomy` hierarchical F1 and the share
-        of samples with any label wrong.
+    labels : sparse matrix, array or table of shape (n, n_labels), optional
+        Indicator of the predicted labels; the columns of a table are matched by name. Gives F1
+        (samples, micro, macro), precision and recall over all pairs, the share of samples
+        without a label, Hamming and subset loss; with `propensity` also PS-Hamming; with
+        `taxonomy` hierarchical F1 and the share of samples with any label wrong.
     propensity : Propensity, array of shape (n_labels,) or sparse matrix (n, n_labels), optional
         From `propensity(Y_train)`. A `Propensity` also tells how far PSP and PSnDCG depend
         on its constants, which an array of probabilities cannot. A sparse matrix has one for
@@ -68,7 +68,8 @@ def evaluate(
         Its nodes are matched with the labels by name where these have names (`label_names`, or
         the classes of a `TopK`), and by position otherwise.
     label_names : sequence of str, optional
-        What the columns of `Y_true` are called; those of a table have their names.
+        What the columns of `Y_true` are called; those of a table have their names, unless these
+        are the numbers 0, 1, 2….
     delta : float
         Each interval is meant to miss with this probability.
     n_bootstrap : int
@@ -93,7 +94,7 @@ def evaluate(
     check_parameter("evaluate", "delta", delta, Real(above=0, below=1))
     check_parameter("evaluate", "n_bootstrap", n_bootstrap, Integer(low=0))
     check_parameter("evaluate", "random_state", random_state, RANDOM_STATE)
-    if label_names is None and is_frame(Y_true):
+    if label_names is None and is_frame(Y_true) and not is_numbered(Y_true):
         label_names = frame_names(Y_true)
     Y = check_truth(Y_true)
     require_labels(Y)
@@ -102,6 +103,7 @@ def evaluate(
         by_label = check_propensity(propensity, Y.shape[1])
     p = propensity if by_label is None else by_label
     names = _label_names(label_names, ranking, Y.shape[1])
+    labels = labels if names is None else _by_name(labels, names)
     metrics: dict[str, PerSample | float] = {}
     sensitivity: tuple[Sensitivity, ...] = ()
     shown = labels
@@ -215,6 +217,24 @@ def _check_ks(ks: Sequence[int]) -> list[int]:
     if not len(ks):
         raise ParameterError("The 'ks' parameter of evaluate must name at least one k. Got none.")
     return sorted({int(k) for k in ks})
+
+
+def _by_name(labels: object, names: Sequence[str]) -> object:
+    """Predicted label sets, the columns of a table of them in the order of the truth's `names`.
+
+    Labels that are numbered, in the table or in the truth, are matched by position.
+    """
+    numbered = list(names) == [str(column) for column in range(len(names))]
+    if numbered or not is_frame(labels) or is_numbered(labels):
+        return labels
+    given = frame_names(labels)
+    if set(given) != set(names):
+        odd = sorted(set(given) ^ set(names))[0]
+        raise DataError(
+            f"The columns of the label sets must be those of the truth: {shown(odd)} is in one of "
+            "them alone."
+        )
+    return frame_matrix(labels, names)
 
 
 def _label_names(

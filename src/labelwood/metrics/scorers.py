@@ -4,18 +4,20 @@ They rank by `predict_topk`, or by the sparse scores of `decision_function` wher
 it, so that nothing is densified. Labels may be an indicator or lists of names.
 """
 
+import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from labelwood.core.caller import user_stacklevel
 from labelwood.core.labels import encode_labels, indicator, is_label_lists, plain_lists
 from labelwood.core.params import Integer, check_parameter
 from labelwood.core.propensity import Propensity
 from labelwood.core.topk import TopK
 from labelwood.core.types import CSR
-from labelwood.errors import DataError
+from labelwood.errors import DataError, LabelwoodWarning
 from labelwood.metrics.label_sets import f1_score
 from labelwood.metrics.topk import ranked_hits
 
@@ -126,7 +128,8 @@ def _rank(k: int) -> int:
 def _ranking(estimator: Any, X: Any, k: int) -> TopK:
     if hasattr(estimator, "predict_topk"):
         top = estimator.predict_topk(X, k)
-        return TopK(top.labels, top.scores)
+        # The truth may have labels that are unseen in training, which no model can rank.
+        return TopK(top.labels, top.scores, np.arange(len(estimator.classes_)))
     scores = estimator.decision_function(X)
     if not sp.issparse(scores) and np.ndim(scores) != 2:
         raise DataError(
@@ -138,6 +141,8 @@ def _ranking(estimator: Any, X: Any, k: int) -> TopK:
 def _sets(estimator: Any, X: Any) -> CSR:
     """Predicted label sets over the classes of the estimator."""
     predicted = estimator.predict(X)
+    if isinstance(predicted, np.ndarray) and predicted.ndim == 1:  # one class for each sample
+        predicted = [[one] for one in predicted.tolist()]
     if is_label_lists(predicted):
         return _columns(predicted, list(estimator.classes_), may_be_new=False)
     return indicator(predicted)
@@ -146,7 +151,7 @@ def _sets(estimator: Any, X: Any) -> CSR:
 def _truth(estimator: Any, y: Any) -> CSR:
     """Labels in the order of the classes of the estimator; those unknown to it come last."""
     if hasattr(estimator, "indicator"):  # a Tagger reads them as its fit does
-        return _require_known(indicator(estimator.indicator(y)), len(estimator.classes_))
+        return _warn_of_unseen(indicator(estimator.indicator(y)), len(estimator.classes_))
     values = plain_lists(y)
     known = [str(one) for one in estimator.classes_]
     if not is_label_lists(values):
@@ -155,14 +160,21 @@ def _truth(estimator: Any, y: Any) -> CSR:
             return encoded.Y  # an indicator: its columns are the classes
         lists = np.split(encoded.classes[encoded.Y.indices], encoded.Y.indptr[1:-1])
         values = [row.tolist() for row in lists]
-    return _require_known(_columns(values, known, may_be_new=True), len(known))
+    return _warn_of_unseen(_columns(values, known, may_be_new=True), len(known))
 
 
-def _require_known(truth: CSR, n_known: int) -> CSR:
-    """The truth, unless none of its labels can be predicted, which is no result but a mistake."""
+def _warn_of_unseen(truth: CSR, n_known: int) -> CSR:
+    """The same truth, with a warning where none of its labels can be predicted.
+
+    It is no error: a fold may well hold rare labels alone, or one class of sorted data, and then
+    the model scores 0, whereas an error would make the mean over all folds NaN.
+    """
     if truth.nnz and (truth.indices >= n_known).all():
-        raise DataError(
-            "The model knows none of the labels of the data; are they called as in training?"
+        warnings.warn(
+            "The model knows none of the labels of these samples and can only miss them; unless "
+            "they are rare, are they called as in training?",
+            LabelwoodWarning,
+            stacklevel=user_stacklevel(),
         )
     return truth
 

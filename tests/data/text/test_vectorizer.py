@@ -201,6 +201,11 @@ def test_a_parameter_outside_its_constraint_is_refused(params):
         TextVectorizer(**params).fit(TEXTS)
 
 
+def test_one_word_in_a_row_is_refused_with_the_feature_set_that_is_meant():
+    with pytest.raises(ParameterError, match=r"for words alone give features='words'\. Got 1 inst"):
+        TextVectorizer(ngrams=1).fit(TEXTS)
+
+
 @pytest.mark.parametrize(
     ("attribute", "value", "message"),
     [

@@ -42,6 +42,13 @@ from labelwood.errors import DataError, LabelwoodWarning, ParameterError
 
 
 # There is no output but a sparse matrix, which the wrapper for data frames only delays.
+class _PairLength(Integer):
+    """Whole numbers from 2 on; whoever gives 1, as to scikit-learn, wants another feature set."""
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}, the words of a pair: for words alone give features='words'"
+
+
 class TextVectorizer(TransformerMixin, FittedEstimator, auto_wrap_output_keys=None):
     """Turn texts into sparse TF-IDF vectors of length one.
 
@@ -70,7 +77,7 @@ class TextVectorizer(TransformerMixin, FittedEstimator, auto_wrap_output_keys=No
         Which they are: those in most texts, or those with the largest χ² statistic with any
         label, which needs the labels in `fit`.
     ngrams : int
-        Pairs are sequences of up to this many words.
+        Pairs are sequences of up to this many words, 2 or more; ``features="words"`` has none.
     min_chars, max_chars : int
         Lengths of the character n-grams. Lengths of 2 to 4 rank as well as 2 to 5, with four
         fifths of the non-zeros.
@@ -136,7 +143,7 @@ class TextVectorizer(TransformerMixin, FittedEstimator, auto_wrap_output_keys=No
         "max_df": Real(above=0, high=1),
         "max_features": (Integer(low=1), None),
         "selection": OneOf("df", "chi2"),
-        "ngrams": Integer(low=2, high=5),
+        "ngrams": _PairLength(low=2, high=5),
         "min_chars": Integer(low=1, high=20),
         "max_chars": Integer(low=1, high=20),
         "min_length": Integer(low=1, high=10_000),
