@@ -111,8 +111,11 @@ def predict(
         if (proba or threshold is not None) and not tagger.has_probabilities:
             remedy = in_options(tagger._remedy(), _IN_TRAINING)
             raise ModelError(f"{model} gives no probabilities; {remedy}")
-        columns = vars(tagger).get("text_columns_")  # models of format 1 have none
-        dataset = source.read(ignore_labels=True, known_text_columns=columns)
+        dataset = source.read(
+            ignore_labels=True,
+            known_text_columns=vars(tagger).get("text_columns_"),  # models of format 1 have none
+            known_label_columns=vars(tagger).get("label_columns_"),
+        )
         what = "probability" if tagger.has_probabilities and proba is not False else "score"
         answers = Answers((), None if dataset.texts is None else (), (), (), what)
         if len(dataset):  # an empty batch has an empty answer

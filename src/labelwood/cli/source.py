@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -135,14 +136,16 @@ class Source:
                 columns="parent child" if first else "child parent",
                 **{"parents" if parents in ("any", "all") else "multiple_parents": parents},
             )
-        dataset = load_dataset(
-            given.pop("data"),
-            ignore_labels=ignore_labels or None,
-            known_text_columns=known_text_columns,
-            known_label_columns=known_label_columns,
-            known_label_separator=known_label_separator,
-            **given,
-        )
+        with _remarks_in_options():
+            dataset = load_dataset(
+                given.pop("data"),
+                ignore_labels=ignore_labels or None,
+                known_text_columns=known_text_columns,
+                known_label_columns=known_label_columns,
+                known_label_separator=known_label_separator,
+                **given,
+            )
+        dataset = replace(dataset, description=in_options(dataset.description))
         if not in_names:
             return dataset
         names = dataset.label_names or [str(label) for label in range(dataset.n_labels)]
@@ -156,6 +159,22 @@ class Source:
         taxonomy = None if self.taxonomy is None or is_in_names(self.taxonomy) else self.taxonomy
         given = (*self.data, self.label_names, self.feature_names, taxonomy)
         return tuple(Path(one) for one in given if one is not None)
+
+
+@contextmanager
+def _remarks_in_options() -> Iterator[None]:
+    """What the library logs within, in the words of the command line, as errors are."""
+
+    def in_words(record: logging.LogRecord) -> bool:
+        record.msg, record.args = in_options(record.getMessage()), ()
+        return True
+
+    logger = logging.getLogger("labelwood")
+    logger.addFilter(in_words)
+    try:
+        yield
+    finally:
+        logger.removeFilter(in_words)
 
 
 def check_labels(dataset: "Dataset") -> None:
@@ -275,9 +294,9 @@ def in_options(message: str, names: Mapping[str, str] = MappingProxyType({})) ->
     message = re.sub(r"\bgive (m(?:in|ax)_df=)", r"give --set text.\1", message)
     message = re.sub(r"\bcalibrate=True\b", "--set calibrate=true", message)
     message = re.sub(r"\bby (format|encoding|delimiter|taxonomy)\b", r"by --\1", message)
-    # A word with an underscore is no word of a sentence, so it can only be the parameter.
+    # A word with an underscore is no word of a sentence, so it is the parameter, or of a file name.
     written = "|".join(name for name in reading if "_" in name)
-    return re.sub(rf"(?<![-\w'\"])({written})\b", lambda match: flag(match[1]), message)
+    return re.sub(rf"(?<![-\w'\"/.])({written})\b(?!\.\w)", lambda match: flag(match[1]), message)
 
 
 def with_source(command: Callable[..., None]) -> Callable[..., None]:
