@@ -59,7 +59,7 @@ def test_the_format_is_told_from_the_content_and_named(write, format_name, name)
         ("a.svm", XMC, "XMC text"),
         ("a.libsvm", "1\n", "svmlight, features from 1"),
         ("a.ndjson", JSONL, "JSONL"),
-        ("a.csv", "a,text\n1,b\n", "CSV, no labels among the columns 'a', 'text'"),
+        ("a.csv", "id,a,text\n1,2,b\n", "CSV, no labels among the columns 'id', 'a', 'text'"),
         ("a.tab", TSV, "TSV"),
         ("a.arff", ARFF, "ARFF"),
         ("a", " 1:2\n", "svmlight, features from 1"),
@@ -262,3 +262,19 @@ def test_a_file_with_random_changes_is_refused_or_read_with_all_its_lines(
         return
     if not (format_name == "csv" and b'"' in content):
         assert len(data) == count_rows(format_name, content)
+
+
+@pytest.mark.parametrize(
+    ("edges", "message"),
+    [
+        ([("Animal", "Owl"), ("Animal", "Cat")], "which has 'Owl' and not 'owl'; write the names"),
+        ([("8", "7"), ("8", "9")], "none of its 2 labels is in the taxonomy, which has '7' and n"),
+    ],
+)
+def test_a_taxonomy_without_any_of_the_labels_is_refused(write, edges, message):
+    file, forest = write("a.csv", CSV), Taxonomy.from_edges(edges)
+    with pytest.raises(DataError, match=message):
+        load_dataset(file, taxonomy=forest)
+    assert load_dataset(file, taxonomy=forest, ignore_labels=True).taxonomy is forest
+    some = Taxonomy.from_edges([("Animal", "owl")])
+    assert load_dataset(file, taxonomy=some).taxonomy is some

@@ -13,11 +13,13 @@ from labelwood.cli.source import (
     check_output,
     with_source,
 )
-from labelwood.core.names import count
+from labelwood.core.names import count, shown, some
 
 _USUAL = (1, 3, 5)  # ranks, which stand even where there are fewer labels
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from labelwood.data.dataset import Dataset
     from labelwood.tagger import Tagger
 
@@ -76,6 +78,7 @@ def evaluate(
         if len(dataset) == 0:
             raise DataError(f"{dataset.description} has no samples to evaluate the model on")
         check_labels(dataset)
+        _warn_of_missing_columns(tagger, dataset)
         _warn_of_training_data(tagger, dataset)
         ks = _possible(ks, max(tagger.label_names_.size, dataset.n_labels))
         evaluation = tagger.evaluate(dataset, ks=ks, delta=delta, random_state=seed)
@@ -87,6 +90,28 @@ def evaluate(
         typer.echo(str(evaluation))
     else:
         typer.echo(evaluation.summary(propensity=True if propensity else None))
+
+
+def _warn_of_missing_columns(tagger: "Tagger", dataset: "Dataset") -> None:
+    """Warn of columns of 0 and 1 that the model learned from and the data lack."""
+    learned = vars(tagger).get("label_columns_") or ()
+    given = dataset.label_columns or ()
+    # Columns of names have other names than their labels, and any of them may hold all labels.
+    if not (_are_flags(learned, tagger.label_names_) and _are_flags(given, dataset.label_names)):
+        return
+    missing = [name for name in learned if name not in given]
+    if missing:
+        verb, counts = ("is", "counts") if len(missing) == 1 else ("are", "count")
+        options.warn(
+            f"{len(missing):,} of the {count(len(learned), 'label column')} of the model {verb} "
+            f"not in the data ({some(map(shown, missing))}) and {counts} as 0, which makes the "
+            f"precision too low; add {'it' if len(missing) == 1 else 'them'}"
+        )
+
+
+def _are_flags(columns: "Sequence[str]", labels: "Iterable[str] | None") -> bool:
+    """Whether there are several columns, each of which is a label."""
+    return len(columns) > 1 and labels is not None and set(columns).issuperset(labels)
 
 
 def _warn_of_training_data(tagger: "Tagger", dataset: "Dataset") -> None:

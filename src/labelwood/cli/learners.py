@@ -2,7 +2,7 @@
 
 import importlib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -70,14 +70,25 @@ def make_learners(learner: str, settings: Sequence[str], *, seed: int, jobs: int
     defaults: dict[str, Any] = {"random_state": seed, "n_jobs": jobs}
     names = [name for name in LEARNERS[learner] if not own or learner != "auto" or name in _TUNED]
     kinds = [getattr(labelwood, name) for name in names]
-    for name in (setting.partition("=")[0] for setting in own):
+    for setting in own:
+        name, equals, _ = setting.partition("=")
         knowing = [kind for kind in kinds if name in kind._constraints]
+        if equals and not knowing and name in _vectorizer_parameters():
+            raise ParameterError(
+                f"--set {setting} is for the vectorizer; write --set text.{setting}"
+            )
         if knowing and len(knowing) < len(kinds):
             short = next(key for key, value in LEARNERS.items() if value == (knowing[0].__name__,))
             raise ParameterError(f"{name!r} is a parameter of {short}; add --learner {short}")
     # People do not tune; --set C=… does.
     tuned = {name: {**defaults, "C": "auto"} if name in _TUNED else defaults for name in names}
     return {kind.__name__: _make(kind, own, tuned[kind.__name__]) for kind in kinds}
+
+
+def _vectorizer_parameters() -> Collection[str]:
+    from labelwood.data.text import TextVectorizer
+
+    return TextVectorizer._constraints
 
 
 def _nearest(learner: str) -> str:

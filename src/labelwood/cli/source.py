@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import logging
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -132,12 +133,14 @@ class Source:
                 **{"parents" if parents in ("any", "all") else "multiple_parents": parents},
             )
         learned = {} if tagger is None else vars(tagger)  # models of format 1 have none of them
-        dataset = load_dataset(
-            given.pop("data"),
-            ignore_labels=ignore_labels or None,
-            **{f"known_{name}": learned.get(f"{name}_") for name in _LEARNED},
-            **given,
-        )
+        with _remarks_in_options():
+            dataset = load_dataset(
+                given.pop("data"),
+                ignore_labels=ignore_labels or None,
+                **{f"known_{name}": learned.get(f"{name}_") for name in _LEARNED},
+                **given,
+            )
+        dataset = replace(dataset, description=in_options(dataset.description))
         if not in_names:
             return dataset
         names = dataset.label_names or [str(label) for label in range(dataset.n_labels)]
@@ -151,6 +154,22 @@ class Source:
         taxonomy = None if self.taxonomy is None or is_in_names(self.taxonomy) else self.taxonomy
         given = (*self.data, self.label_names, self.feature_names, taxonomy)
         return tuple(Path(one) for one in given if one is not None)
+
+
+@contextmanager
+def _remarks_in_options() -> Iterator[None]:
+    """What the library logs within, in the words of the command line, as errors are."""
+
+    def in_words(record: logging.LogRecord) -> bool:
+        record.msg, record.args = in_options(record.getMessage()), ()
+        return True
+
+    logger = logging.getLogger("labelwood")
+    logger.addFilter(in_words)
+    try:
+        yield
+    finally:
+        logger.removeFilter(in_words)
 
 
 def check_labels(dataset: "Dataset") -> None:

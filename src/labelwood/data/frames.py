@@ -21,12 +21,14 @@ from labelwood.core.frames import (
 from labelwood.core.labels import indicator, lists_to_indicator
 from labelwood.core.names import EMPTY_REFUSED, shown
 from labelwood.data.dataset import Dataset, check_texts
-from labelwood.data.readers.indicators import NestedIndicator
+from labelwood.data.readers.indicators import NestedIndicator, flag
 from labelwood.data.readers.label_cells import CellLabels, Doubt, split_cells
 from labelwood.data.readers.missing_words import remark_on_missing_texts
 from labelwood.data.readers.options import ReadOptions
 from labelwood.data.readers.usual_names import choose_columns
 from labelwood.errors import DataError, LabelwoodWarning
+
+_FLAGS = (str, int, float, np.integer, np.floating, np.bool_)
 
 
 def frame_dataset(
@@ -48,7 +50,8 @@ def frame_dataset(
         The column of the texts; several are joined, and a missing cell among them is left out.
     labels : str, list of str or None
         One column of label lists (or of names in one cell, see `label_separator`), or several
-        columns of zeros and ones, one for each label. None for samples without labels.
+        columns of zeros and ones (or ``yes`` and ``no``), one for each label. None for samples
+        without labels.
     ids : str or None
         The column of what samples are called.
     label_separator : str or None
@@ -88,7 +91,7 @@ def frame_dataset(
         Y, separator = lists_to_indicator(found.labels, names), found.separator
     else:
         names, separator = list(labels), None
-        Y = indicator(frame_matrix(frame, names))
+        Y = indicator(_flags(frame, names))
     return Dataset(
         X=None,
         Y=Y,
@@ -148,14 +151,39 @@ def _indicator_columns(frame: object, names: Sequence[str]) -> list[str]:
     places = [i for i, one in enumerate(holds) if one]
     side_by_side = len(places) > 1 and places[-1] - places[0] == len(places) - 1
     found = [names[i] for i in places] if side_by_side else []
-    return found if any(1 in columns[name] for name in found) else []
+    return found if any(flag(one) for name in found for one in columns[name]) else []
 
 
 def _is_zero_one(values: Sequence[Any]) -> bool:
-    return len(values) > 0 and all(
-        isinstance(one, (int, float, np.integer, np.floating, np.bool_)) and one in (0, 1)
-        for one in values
+    """Whether a column holds 0 and 1, or yes and no, and not nothing but empty cells."""
+    return any(str(one) for one in values) and all(
+        isinstance(one, _FLAGS) and flag(one) is not None for one in values
     )
+
+
+def _flags(frame: object, names: Sequence[str]) -> np.ndarray:
+    """The numbers of some columns, in which yes and no may stand in words, as in files."""
+    columns = [frame_column(frame, name) for name in names]
+    if not any(isinstance(one, str) for values in columns for one in values):
+        return frame_matrix(frame, names)
+    return np.column_stack(
+        [_numbers(values, name) for values, name in zip(columns, names, strict=True)]
+    )
+
+
+def _numbers(values: Sequence[Any], name: str) -> list[int]:
+    numbers = []
+    for row, one in enumerate(values):
+        if one is None:
+            raise DataError(f"Row {row} has no value in column {shown(name)}; fill it or drop it.")
+        held = flag(one) if isinstance(one, _FLAGS) else None
+        if held is None:
+            raise DataError(
+                f"Row {row} of column {shown(name)} holds {one!r} where 0 or 1, or yes or no, is "
+                "expected; write 1 for a label that applies, else 0."
+            )
+        numbers.append(int(held))
+    return numbers
 
 
 def frame_texts(frame: object, columns: Sequence[str]) -> list[str]:
@@ -222,8 +250,9 @@ def label_matrix(labels: object, known_separator: str | None = None) -> LabelMat
         kind = type(labels).__name__
         raise DataError(f"Labels must be a list with an entry for each sample. Got {kind}.")
     if is_frame(labels):
-        names = None if is_numbered(labels) else frame_names(labels)
-        return LabelMatrix(indicator(frame_matrix(labels)), names)
+        names = frame_names(labels)
+        Y = indicator(_flags(labels, names))
+        return LabelMatrix(Y, None if is_numbered(labels) else names)
     if sp.issparse(labels) or (isinstance(labels, np.ndarray) and labels.ndim == 2):
         return LabelMatrix(indicator(labels))
     values = _values(labels)

@@ -224,6 +224,8 @@ def load_dataset(
     forest = dataset.taxonomy
     if taxonomy is not None:
         forest = _taxonomy(taxonomy, options.labels)
+        if dataset.Y.nnz and not ignore_labels:
+            _check_known(dataset, forest)
     elif forest is None and options.labels is not None:
         forest = options.labels.taxonomy()
     return replace(dataset, taxonomy=forest)
@@ -358,6 +360,22 @@ def _taxonomy(given: "Taxonomy | str | Path", labels: NameList | None) -> "Taxon
         return forest
     called = dict(zip(labels.keys, labels.names, strict=True))
     return forest.renamed([called.get(name, name) for name in forest.names])
+
+
+def _check_known(dataset: Dataset, forest: "Taxonomy") -> None:
+    """Refuse a taxonomy without any of the labels, each of which would be a root of its own."""
+    nodes = set(forest.names)
+    names = dataset.label_names or list(map(str, range(dataset.n_labels)))
+    if not nodes.isdisjoint(names):
+        return
+    folded = {node.casefold(): node for node in forest.names}
+    alike = next((name for name in names if name.casefold() in folded), names[0])
+    node = folded.get(alike.casefold(), forest.names[0] if forest.names else "")
+    raise DataError(
+        f"{dataset.description}: none of its {count(len(names), 'label')} is in the taxonomy, "
+        f"which has {shown(node)} and not {shown(alike)}; write the names of both alike, or leave "
+        "the taxonomy out"
+    )
 
 
 def save_dataset(

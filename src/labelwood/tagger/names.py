@@ -1,13 +1,14 @@
 """Labels and features of a model and of other data, matched by name."""
 
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 import scipy.sparse as sp
 
 from labelwood.core.caller import user_stacklevel
-from labelwood.core.names import count
+from labelwood.core.names import count, shown
 from labelwood.core.sparse import make_csr
 from labelwood.core.types import CSR, AnyArray
 from labelwood.data.dataset import Dataset
@@ -15,6 +16,8 @@ from labelwood.errors import DataError, LabelwoodWarning
 
 _UNKNOWN_SHARE = 0.5
 """Data of which less than this share of the named features is known to the model are refused."""
+_SEPARATORS = {";": ";", "|": "|", ",": ",", "/": "/", " ": "space"}
+"""What usually stands between labels that were not split, and what it is called."""
 _MISSING_SHARE = 0.05
 """A warning counts the features of the model that the data lack, if they are more than this."""
 
@@ -27,19 +30,42 @@ def label_names(dataset: Dataset) -> Sequence[str]:
 
 
 def warn_of_blanks(names: Sequence[str]) -> None:
-    """Warn of labels that are others but for blanks at their ends, as of "a; b" split at ";"."""
+    """Warn of labels that are others but for blanks at their ends, as of "a; b" split at ";".
+
+    Those that are others but for capitals are warned of as well.
+    """
     known = set(names)
     padded = [name for name in names if name != name.strip() and name.strip() in known]
     if padded:
         one = len(padded) == 1
         verb, their = ("differs", "its") if one else ("differ", "their")
-        warnings.warn(
+        _warn(
             f"{len(padded):,} of {len(names):,} labels {verb} from others only in blanks at "
             f"{their} ends ({padded[0]!r} from {padded[0].strip()!r}{'' if one else ', …'}) and "
-            f"{'is' if one else 'are'} learned apart; strip the names.",
-            LabelwoodWarning,
-            stacklevel=user_stacklevel(),
+            f"{'is' if one else 'are'} learned apart; strip the names."
         )
+    _warn_of_case(names)
+
+
+def _warn_of_case(names: Sequence[str]) -> None:
+    if len({name.casefold() for name in names}) == len(names):
+        return  # as most do, which is soon known
+    folded = [name.casefold() for name in names]
+    counts = Counter(folded)
+    alike = [name for name, one in zip(names, folded, strict=True) if counts[one] > 1]
+    first, second = [name for name in alike if name.casefold() == alike[0].casefold()][:2]
+    pair, remedy = f"{shown(first)} and {shown(second)}", "write them alike if they mean the same."
+    if len(alike) == 2:
+        _warn(f"{pair} are two labels, which differ only in case; {remedy}")
+        return
+    _warn(
+        f"{len(alike):,} of {count(len(names), 'label')} differ from others only in case "
+        f"({pair}, …) and are learned apart; {remedy}"
+    )
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, LabelwoodWarning, stacklevel=user_stacklevel())
 
 
 def matched_labels(
@@ -61,25 +87,43 @@ def matched_labels(
         place[column] = known.get(name, -1)
     unseen = len(names) - known_names.size
     if unseen and not may_be_new:
-        _warn_of_unseen(names[-unseen:], int(np.count_nonzero(used)))
+        n_used = int(np.count_nonzero(used))
+        hint = _joined(names[-unseen:], set(known_names.tolist()), dataset)
+        _warn_of_unseen(names[-unseen:], n_used, hint)
     Y = dataset.Y
     matched = make_csr(Y.indptr, place[Y.indices], Y.data, (len(dataset), len(names)))
     matched.sort_indices()
     return matched, names, unseen
 
 
-def _warn_of_unseen(unseen: list[str], n_used: int) -> None:
+def _joined(unseen: Sequence[str], known: set[str], dataset: Dataset) -> str:
+    """A hint at the separator at which most of the unseen labels that hold it are known ones."""
+    best, most = "", 0
+    for mark in _SEPARATORS:
+        joined = [name for name in unseen if mark in name]
+        n = sum(known.issuperset(map(str.strip, name.split(mark))) for name in joined)
+        if n > most and 2 * n > len(joined):
+            best, most = mark, n
+    if not best:
+        return ""
+    remedy = "lists of labels"
+    if dataset.label_columns is not None:  # read from a table, or as a table is
+        remedy = f"label_separator={_SEPARATORS[best]!r}"
+    verb = "joins" if most == 1 else "join"
+    return f"{most:,} of them {verb} known labels by {best!r}: give {remedy}"
+
+
+def _warn_of_unseen(unseen: list[str], n_used: int, hint: str) -> None:
     if len(unseen) == n_used:
+        remedy = hint or "were they read from their column, as by label_column?"
         raise DataError(
-            f"The model knows none of the labels of the data ({unseen[0]!r}, …); "
-            "were they read from their column, as by label_column?"
+            f"The model knows none of the labels of the data ({unseen[0]!r}, …); {remedy}"
         )
     verb, they = ("was", "it") if len(unseen) == 1 else ("were", "they")
-    warnings.warn(
+    _warn(
         f"{len(unseen):,} of {count(n_used, 'label')} {verb} never seen in training "
-        f"({unseen[0]!r}{'' if len(unseen) == 1 else ', …'}); {they} can only be missed.",
-        LabelwoodWarning,
-        stacklevel=user_stacklevel(),
+        f"({unseen[0]!r}{'' if len(unseen) == 1 else ', …'}); "
+        f"{hint or f'{they} can only be missed'}."
     )
 
 
@@ -100,13 +144,11 @@ def features_by_name(X: CSR, names: Sequence[str], wanted: np.ndarray) -> CSR:
     if n_missing > _MISSING_SHARE * wanted.size or n_known < len(names):
         missing = np.setdiff1d(wanted, np.asarray(names))[:1].tolist()
         verb, counts, more = ("is", "counts", "") if n_missing == 1 else ("are", "count", ", …")
-        warnings.warn(
+        _warn(
             f"{n_missing:,} of {count(wanted.size, 'feature')} of the model {verb} not in the data"
             f"{f' ({missing[0]!r}{more})' if missing else ''} and {counts} as 0; "
             f"{len(strangers):,} of {len(names):,} in the data "
-            f"{'is' if len(strangers) == 1 else 'are'} unknown to the model.",
-            LabelwoodWarning,
-            stacklevel=user_stacklevel(),
+            f"{'is' if len(strangers) == 1 else 'are'} unknown to the model."
         )
     return columns_by_name(X, names, wanted.tolist())
 

@@ -314,3 +314,9 @@ def test_the_number_of_a_class_is_a_label(write):
     assert load_dataset(write("a.jsonl", lines)).label_lists() == [["0"], ["12"], []]
     with pytest.raises(DataError, match=r"'label' must be a list of names .* Got .*0.5.* instead"):
         load_dataset(write("a.jsonl", '{"text": "a", "label": 0.5}\n'))
+
+
+def test_labels_that_are_objects_are_refused_as_they_stand_in_the_file(write):
+    file = write("a.jsonl", as_lines({"text": "a", "labels": [{"name": "Lob"}]}))
+    with pytest.raises(DataError, match=r"""Got '\[{"name": "Lob"}\]' instead"""):
+        load_dataset(file)

@@ -148,3 +148,23 @@ def test_the_number_of_a_class_is_a_label(write_table):
     assert whole.label_lists() == [["0"], ["12"]]
     decimal = load_dataset(write_table(text=["a", "b", "c"], label=[0.0, 12.0, None]))
     assert decimal.label_lists() == [["0"], ["12"], []]
+
+
+@pytest.mark.parametrize("options", [{}, {"label_column": "owl,cat"}])
+def test_missing_values_of_columns_of_0_and_1_are_remarked(write_table, options):
+    path = write_table(text=["a", "b", "c"], owl=[1.0, float("nan"), 0.0], cat=[0, None, 1])
+    data = load_dataset(path, **options)
+    assert data.label_lists() == [["owl"], [], ["cat"]]
+    assert "2 missing cells count as 0" in data.description
+
+
+def test_columns_of_other_numbers_are_refused_with_a_remedy(write_table):
+    path = write_table(text=["a", "b"], owl=[0.9, 0.1], cat=[0.1, 0.9])
+    with pytest.raises(DataError, match=r"row 1: found '0\.9' in 'owl', where .*; write 1 for the"):
+        load_dataset(path, label_column="owl..cat")
+
+
+def test_one_column_of_0_and_1_is_remarked(write_table):
+    data = load_dataset(write_table(text=["a", "b"], spam=[0, 1]), label_column="spam")
+    assert data.label_names == ["0", "1"]
+    assert "'0', '1' are names of labels; if 'spam' is the label" in data.description

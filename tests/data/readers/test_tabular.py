@@ -374,3 +374,50 @@ def test_yes_and_no_of_two_languages_are_codes_and_no_labels(write):
 
 def test_samples_without_a_label_are_counted(write):
     assert ", 1 without one," in repr(load_dataset(write("a.csv", CSV)))
+
+
+GERMAN = "Vorgang;Datum;Text;Tags\r\n7;3.4.;An owl;owl\r\n8;3.5.;A cat;cat\r\n"
+
+
+@pytest.mark.parametrize("options", [{}, {"text_column": "Text"}, {"label_column": "Tags"}])
+@pytest.mark.parametrize(
+    ("title", "table"),
+    [
+        ("Export Kundenservice 2024\r\n\r\n", GERMAN),
+        ("Export Kundenservice 2024\r\n", GERMAN),
+        ("Export, Kundenservice, Nord, 2024\r\n", GERMAN),
+        ("Export, Nord; 2024\r\n", GERMAN),
+        ("Export;;;\r\n", GERMAN),
+        ("Text\r\n", GERMAN),
+        ("Text\r\n", GERMAN.replace(";", ",")),
+        ("Export 2024\r\nvom 3.4.\r\n\r\n", GERMAN.replace(";", "\t")),
+    ],
+)
+def test_a_title_above_the_header_row_is_to_be_deleted(write, title, table, options):
+    line = title.count("\r\n") + 1
+    with pytest.raises(DataError, match=f"; line {line} looks like the header row: delete what st"):
+        load_dataset(write("a.csv", title + table), **options)
+
+
+def test_below_a_title_the_column_that_is_named_tells_the_header_row(write):
+    table = "Export 2024\n\nAnliegen;Art\nAn owl;owl\n"
+    with pytest.raises(DataError, match="'Export 2024'; line 3 looks like the header row: delete"):
+        load_dataset(write("a.csv", table), text_column="Anliegen")
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        ("id,caption,kind\n1,An owl,question\n", {}, "no 'text'; name the right one by text_col"),
+        ("id,text,kind\n1,An owl,text\n", {"text_column": "body"}, "no 'body'; name the right one"),
+        ("text,labels\ntext,a,b\n", {}, "a field that holds ','"),
+    ],
+)
+def test_a_sample_that_holds_the_name_of_a_column_is_no_header(write, content, options, message):
+    with pytest.raises(DataError, match=message):
+        load_dataset(write("a.csv", content), **options)
+
+
+def test_a_column_of_texts_alone_may_hold_the_marks_that_divide_tables(write):
+    content = "text\nText; title; body\nan owl; a cat\nnothing\n"
+    assert len(load_dataset(write("a.csv", content))) == 3

@@ -82,5 +82,6 @@ def test_guessed_ids_that_are_dropped_are_remarked(stored):
     ],
 )
 def test_a_remark_says_why_guessed_ids_are_none(columns, ids, kept):
-    assert columns.kept_ids(ids) == (None, f"no ids from {columns.id!r}, as {kept}")
+    remedy = "(rows are numbered from 0; name one by id_column)"
+    assert columns.kept_ids(ids) == (None, f"no ids from {columns.id!r}, as {kept} {remedy}")
     assert columns.kept_ids(ids, [columns.id]) == (None, "")

@@ -7,7 +7,7 @@ many fields as the header has; everything else is refused with the remedy.
 
 import csv
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -15,11 +15,12 @@ from typing import Any
 from labelwood.core.io import Source
 from labelwood.core.names import shown
 from labelwood.data.readers.usual_names import DELIMITERS, looks_like_header
-from labelwood.errors import ParameterError
+from labelwood.errors import DataError, ParameterError
 
 _WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "bar": "|"}
 _HINT = re.compile(r"sep=(.)\r?\n?", re.IGNORECASE)  # the first line that Excel understands
 _ROWS_LOOKED_AT = 200
+_LINES_BELOW_A_TITLE = 10
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,38 @@ def find_dialect(source: Source, given: str | None, usual: str) -> Dialect:
     return Dialect(chosen, remark="delimiter tab" if chosen == "\t" else f"delimiter {chosen!r}")
 
 
+def header_below(
+    source: Source, line: int, given: Sequence[str], *, even: bool = False
+) -> int | None:
+    """The line of what looks like the header row below a title on `line`, in any dialect.
+
+    It holds a usual name of texts, or one of the columns that are `given`, and more fields than the
+    title. Where it would have to be `even`, all rows below must have as many fields.
+    """
+    try:
+        lines = list(islice(source.lines(), line - 1, line + _LINES_BELOW_A_TITLE))
+    except DataError:  # what is wrong further down says less than the title
+        return None
+    for number, text in lines[1:]:
+        for mark in DELIMITERS:
+            fields = _fields(text, mark)
+            named = looks_like_header(fields) or not set(given).isdisjoint(fields)
+            n_fields = sum(map(bool, fields))
+            if not named or n_fields <= max(1, sum(map(bool, _fields(lines[0][1], mark)))):
+                continue
+            rows = _rows(source, Dialect(mark), skip=number) if even else []
+            if not even or (rows and all(len(row) == len(fields) for row in rows)):
+                return number
+    return None
+
+
+def _fields(line: str, mark: str) -> list[str]:
+    try:
+        return [field.strip() for field in next(Dialect(mark).reader([line]), [])]
+    except csv.Error:  # a field in quotes may go on in the next line
+        return []
+
+
 def _checked(given: str) -> str:
     delimiter = _WORDS.get(given.lower(), given)
     if len(delimiter) != 1 or delimiter in '"\r\n':
@@ -88,11 +121,11 @@ def _chosen(source: Source, dialects: dict[str, Dialect], usual: str) -> str:
     )
 
 
-def _rows(source: Source, dialect: Dialect) -> list[list[str]]:
+def _rows(source: Source, dialect: Dialect, skip: int = 0) -> list[list[str]]:
     """The first rows that are not empty; a final list of nothing where one cannot be read."""
     found: list[list[str]] = []
     try:
-        for row in dialect.reader(line for _, line in source.lines()):
+        for row in dialect.reader(line for number, line in source.lines() if number > skip):
             if row:
                 found.append(row)
             if len(found) == _ROWS_LOOKED_AT:

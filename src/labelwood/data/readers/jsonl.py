@@ -118,6 +118,8 @@ class _Reader:
         chosen = choose_columns(self.source, None, names, options)
         if len(chosen.labels) > 1:
             raise self.source.error(None, "labels stand under one key; name one by label_column")
+        spare = tuple(name for name in chosen.spare if name != _FEATURES)
+        chosen = replace(chosen, spare=spare)
         if self.has_features and options.text_column is None and chosen.text != ("text",):
             return replace(chosen, text=(), remark="")  # features are what the sample consists of
         return chosen
@@ -237,11 +239,10 @@ class _Reader:
             return []
         if is_class_number(value):
             return [int(value)]
-        if isinstance(value, list):
-            value = [_subject(one) for one in value]
-        if not isinstance(value, list) or not all(type(label) in (str, int) for label in value):
+        names = [_subject(one) for one in value] if isinstance(value, list) else None
+        if names is None or not all(type(label) in (str, int) for label in names):
             self._refuse(number, self.label_key, value, 'a list of names such as ["cat", "owl"]')
-        return value
+        return names
 
     def _entries(self, number: int, value: Any) -> tuple[Sequence[Any], Sequence[float]]:
         pairs = value.items() if isinstance(value, dict) else value

@@ -8,7 +8,12 @@ from labelwood.core.io import Source, reason
 from labelwood.core.names import first_double, shown, some
 from labelwood.data.dataset import Dataset
 from labelwood.data.readers.columns import ColumnBuilder
-from labelwood.data.readers.indicators import IndicatorColumns, NestedIndicator, remark_on
+from labelwood.data.readers.indicators import (
+    IndicatorColumns,
+    NestedIndicator,
+    remark_on,
+    remark_on_one,
+)
 from labelwood.data.readers.label_cells import CellLabels, is_class_number, split_cells
 from labelwood.data.readers.missing_words import remark_on_missing_texts
 from labelwood.data.readers.options import ReadOptions
@@ -118,20 +123,29 @@ class _Table:
         if self._options.ignore_labels:
             return CellLabels(empty), None
         if len(self._columns.labels) == 1:
-            return self._lists(self._columns.labels[0]), self._columns.labels
+            name = self._columns.labels[0]
+            found = self._lists(name)
+            remarks = (found.doubt, remark_on_one(name, found.labels))
+            return found._replace(doubt=", ".join(filter(None, remarks))), (name,)
         names = self._columns.labels or self._numeric()
         indicators = self._indicators(names, n_rows)
         if self._columns.labels:
             if indicators.refusal is not None:
                 row, at, value = indicators.refusal
                 raise self._source.error(
-                    row, f"found {shown(value)} in {shown(names[at])}, where 0 or 1 is expected"
+                    row,
+                    f"found {shown(value)} in {shown(names[at])}, where 0 or 1 is expected; write "
+                    "1 for the labels that apply and 0 for others, or name one column of lists",
                 )
-            return CellLabels(indicators.labels(range(len(names)))), names
+            every = range(len(names))
+            missing = indicators.remark_on_missing(every)
+            return CellLabels(indicators.labels(every), doubt=missing), names
         guessed = indicators.guessed()
         if guessed:
             columns = [names[i] for i in guessed]
-            return CellLabels(indicators.labels(guessed), remark_on(names, guessed)), columns
+            missing = indicators.remark_on_missing(guessed)
+            labels = indicators.labels(guessed)
+            return CellLabels(labels, remark_on(names, guessed), missing), columns
         remark = without_labels(self._source, self._file.schema_arrow.names, self._columns)
         return CellLabels(empty, remark), None
 

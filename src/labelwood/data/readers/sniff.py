@@ -25,6 +25,7 @@ SUFFIXES = {
 }
 _SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 _MAGIC = {b"PK\x03\x04": "npz", b"PAR1": "parquet"}
+_ARROW, _ARROW_SUFFIXES = (b"ARROW1", b"FEA1"), (".feather", ".arrow", ".arrows")
 _SVMLIGHT_SUFFIXES = (".svm", ".svmlight", ".libsvm")
 _PAIRS = re.compile(rb"[ \t]*([^\s:]+[ \t]+)?(qid:\S+[ \t]+)?\d+:[-+.\d]")
 _LOOKED_AT = 1 << 16
@@ -49,6 +50,8 @@ def sniff(source: Source, path: str | Path, *, may_be_lines: bool = False) -> st
     head = bytes(source.data[:_LOOKED_AT])
     suffix = format_suffix(path)
     _refuse_spreadsheet(source, suffix)
+    if head.startswith(_ARROW) or suffix in _ARROW_SUFFIXES:
+        raise source.error(None, "this is a Feather or Arrow file; save it as Parquet or CSV")
     for magic, chosen in _MAGIC.items():
         if head.startswith(magic):
             return chosen
@@ -78,7 +81,8 @@ def is_binary(source: Source, path: str | Path) -> bool:
     """Whether the file is of a format that is no text, or of one that is all in ASCII."""
     suffix = format_suffix(path)
     numbers = (".arff", ".parquet", ".pq", ".npz", *_SVMLIGHT_SUFFIXES, *_SPREADSHEETS)
-    return suffix in numbers or any(source.data.startswith(magic) for magic in _MAGIC)
+    magics = (*_MAGIC, *_ARROW)
+    return suffix in (*numbers, *_ARROW_SUFFIXES) or source.data.startswith(magics)
 
 
 def _by_line(line: bytes) -> str | None:

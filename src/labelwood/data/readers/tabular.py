@@ -13,8 +13,13 @@ from labelwood.core.io import Source
 from labelwood.core.names import count, first_double, shown, some
 from labelwood.data.dataset import Dataset
 from labelwood.data.readers.columns import ColumnBuilder
-from labelwood.data.readers.dialect import Dialect, find_dialect
-from labelwood.data.readers.indicators import IndicatorColumns, remark_on
+from labelwood.data.readers.dialect import Dialect, find_dialect, header_below
+from labelwood.data.readers.indicators import (
+    FlagColumns,
+    IndicatorColumns,
+    remark_on,
+    remark_on_one,
+)
 from labelwood.data.readers.label_cells import (
     CellLabels,
     common_separator,
@@ -26,7 +31,6 @@ from labelwood.data.readers.options import ReadOptions
 from labelwood.data.readers.usual_names import (
     Columns,
     choose_columns,
-    looks_like_header,
     without_labels,
 )
 from labelwood.errors import DataError
@@ -124,15 +128,44 @@ def _gather(source: Source, options: ReadOptions, dialect: Dialect, rows: _Rows)
     double = first_double(named)
     if double is not None:
         raise source.error(number, f"the column {shown(named[double])} comes twice")
-    columns = choose_columns(source, number, header, options)
+    columns = _chosen(source, number, header, options)
     if not columns.text:
         raise _no_text(source, number, header, options, rows)
     table = _Table(source, header, columns, guess=not options.ignore_labels)
-    for number, row in rows:
+    for line, row in rows:
         if len(row) != len(header):
-            raise _uneven(source, number, row, header, dialect)
-        table.add(number, row)
+            hint = _below_title(source, number, options) if len(named) == 1 else ""
+            raise _uneven(source, line, row, header, dialect, hint)
+        table.add(line, row)
     return table.dataset(options, dialect.remark)
+
+
+def _chosen(source: Source, line: int, header: Sequence[str], options: ReadOptions) -> Columns:
+    """The columns to read; what seems to be a title above them is refused."""
+    found = f"found the columns {some(map(shown, header))}"
+    try:
+        columns = choose_columns(source, line, header, options)
+    except DataError:
+        hint = _below_title(source, line, options)
+        if hint:
+            raise source.error(line, found + hint) from None
+        raise
+    hint = _below_title(source, line, options, even=True) if len(header) == 1 else ""
+    if columns.text and hint:  # a column of texts would be as wide as the title
+        raise source.error(line, found + hint)
+    return columns
+
+
+def _below_title(source: Source, line: int, options: ReadOptions, *, even: bool = False) -> str:
+    """The remedy where the first row is a title that stands above the header row."""
+    if options.header is False:
+        return ""
+    given = [] if options.text_column is None else list(options.text_columns)
+    given += [one for one in (options.label_column, options.id_column) if isinstance(one, str)]
+    below = header_below(source, line, given, even=even)
+    if below is None:
+        return ""
+    return f"; line {below} looks like the header row: delete what stands above it"
 
 
 class _Table:
@@ -190,7 +223,9 @@ class _Table:
         """The labels of each row, and the columns that they come from."""
         columns = self._columns.labels
         if len(columns) == 1:
-            return self._split(self._cells[0], options), columns
+            found = self._split(self._cells[0], options)
+            remarks = (found.doubt, remark_on_one(columns[0], found.labels))
+            return found._replace(doubt=", ".join(filter(None, remarks))), columns
         if columns:
             return self._of_several(options), columns
         if self._id_at is not None and self._columns.id not in self._columns.others(
@@ -201,7 +236,8 @@ class _Table:
         if guessed:
             names = [self._header[i] for i in guessed]
             labels = self._indicators.labels(guessed)
-            return CellLabels(labels, remark_on(self._header, guessed)), names
+            missing = self._indicators.remark_on_missing(guessed)
+            return CellLabels(labels, remark_on(self._header, guessed), missing), names
         empty: list[list[str]] = [[] for _ in self._lines]
         if options.ignore_labels:
             return CellLabels(empty), None
@@ -210,18 +246,14 @@ class _Table:
     def _of_several(self, options: ReadOptions) -> CellLabels:
         """Columns of 0 and 1, or columns of names, whose labels are put together."""
         if self._indicators.all_hold:
-            return CellLabels(self._indicators.labels(self._label_at))
+            missing = self._indicators.remark_on_missing(self._label_at)
+            return CellLabels(self._indicators.labels(self._label_at), doubt=missing)
+        if options.label_separator is None:  # which tells that they are names
+            self._refuse_flags()
         lists: list[list[str]] = [[] for _ in self._lines]
         remarks: dict[str, None] = {}  # each is made once
         separators: list[str | None] = []
-        for name, cells in zip(self._columns.labels, self._cells, strict=True):
-            if {cell.strip() for cell in cells} <= {"0", "1", ""} and self._indicators.refusal:
-                line, at, value = self._indicators.refusal
-                raise self._source.error(
-                    line,
-                    f"found {shown(value)} in {shown(self._header[at])}, but only 0 and 1 in "
-                    f"{shown(name)}; give columns of one kind by label_column",
-                )
+        for cells in self._cells:
             split = self._split(cells, options)
             remarks[split.remark] = None
             separators.append(split.separator)
@@ -230,6 +262,22 @@ class _Table:
         remark = ", ".join(filter(None, remarks))
         return CellLabels(lists, remark, separator=common_separator(separators))
 
+    def _refuse_flags(self) -> None:
+        """Refuse columns of which only some hold 0 and 1, and flags in other words."""
+        sure, refusal = self._indicators.sure, self._indicators.refusal
+        columns = FlagColumns(self._source, self._columns.labels, self._cells)
+        columns.refuse_numbers(self._lines)
+        if sure is not None and refusal is not None:
+            line, at, value = refusal
+            held = sorted({cell.strip() for cell in self._cells[self._label_at.index(sure)]} - {""})
+            raise self._source.error(
+                line,
+                f"found {shown(value)} in {shown(self._header[at])}, but only "
+                f"{some(map(shown, held))} in {shown(self._header[sure])}; give columns of one "
+                "kind by label_column",
+            )
+        columns.refuse_words()
+
     def _split(self, cells: list[str], options: ReadOptions) -> CellLabels:
         numbered = list(zip(self._lines, cells, strict=True))
         given, known = options.label_separator, options.known_label_separator
@@ -237,12 +285,17 @@ class _Table:
 
 
 def _uneven(
-    source: Source, line: int, row: Sequence[str], header: Sequence[str], dialect: Dialect
+    source: Source,
+    line: int,
+    row: Sequence[str],
+    header: Sequence[str],
+    dialect: Dialect,
+    hint: str,
 ) -> DataError:
     quotes = f"; a field that holds {dialect.delimiter!r} must stand in double quotes"
     if len(row) < len(header):
         quotes = f"; a field without a value needs its {dialect.delimiter!r} too"
-    remedy = quotes if dialect.quoted or len(row) < len(header) else ""
+    remedy = hint or (quotes if dialect.quoted or len(row) < len(header) else "")
     found = f"found {count(len(row), 'field')} where the header row has {len(header)}{remedy}"
     return source.error(line, found)
 
@@ -257,14 +310,13 @@ def _no_text(
             "name that of the text by text_column",
         )
     found = f"found the columns {some(map(shown, header)) or 'none'}, but no 'text'"
+    hint = _below_title(source, line, options)
+    if hint:
+        return source.error(line, found + hint)
     try:
         below, first = next(rows, (0, []))
     except DataError:  # what is wrong further down says less than the missing column
         below, first = 0, []
-    if looks_like_header(first):
-        return source.error(
-            line, f"{found}; line {below} looks like the header row: delete what stands above it"
-        )
     n_numbers = sum(map(_is_number, first))
     if n_numbers > 1 and n_numbers > len(first) // 2 and not any(map(_is_number, header)):
         return source.error(

@@ -42,6 +42,8 @@ _IDS = (
 )
 # These may as well be a count, or a label of 0 and 1: they are ids only where all of them differ.
 _NUMBERS = ("nr", "no", "nummer", "number")
+_NUMBERED = "rows are numbered from 0; name one by id_column"
+_NO_IDS = f"no id column ({_NUMBERED})"
 RANGE = ".."
 DELIMITERS = (",", ";", "\t", "|")
 """What usually stands between the fields of a row."""
@@ -51,7 +53,8 @@ DELIMITERS = (",", ";", "\t", "|")
 class Columns:
     """The columns to read, and a remark on those that were guessed.
 
-    `id_remark` is empty where the ids were given or are called just "id".
+    `id_remark` is empty where the ids were given or are called just "id". `spare` are the columns
+    that nothing was found in, one of which may hold ids.
     """
 
     text: tuple[str, ...]
@@ -59,6 +62,7 @@ class Columns:
     id: str | None = None
     remark: str = ""
     id_remark: str = ""
+    spare: tuple[str, ...] = ()
 
     @property
     def requires_ids(self) -> bool:
@@ -74,11 +78,12 @@ class Columns:
         self, ids: Sequence[str | None], label_columns: Sequence[str] | None = None
     ) -> tuple[list[str] | None, str]:
         """The ids and the remark on them; none where the values show that they are no ids."""
+        lost = {*self.spare, self.id} - {None, *(label_columns or ())}
         if self.id is None or self.id in (label_columns or ()):
-            return None, ""
+            return None, _NO_IDS if lost else ""
         fault = self._fault(ids)
         if fault:
-            return None, f"no ids from {shown(self.id)}, as {fault}"
+            return None, f"no ids from {shown(self.id)}, as {fault} ({_NUMBERED})"
         return [one for one in ids if one is not None], self.id_remark
 
     def others(self, names: Sequence[str], ids: Sequence[str | None]) -> list[str]:
@@ -143,7 +148,17 @@ def choose_columns(
             )
     ident, id_remark = _id(source, line, names, options, {*text, *labels})
     remark = ", ".join(filter(None, (text_remark, label_remark)))
-    return Columns(text, labels, ident, remark, id_remark)
+    used = {*text, *labels, ident, *(_label_names(names, options) if options.ignore_labels else ())}
+    spare = tuple(name for name in names if name.strip() and name not in used)
+    return Columns(text, labels, ident, remark, id_remark, spare)
+
+
+def _label_names(names: Sequence[str], options: ReadOptions) -> list[str]:
+    """The columns that would be read for labels, whose content is not looked at."""
+    given = options.label_column
+    listed = (given,) if isinstance(given, str) else given or ()
+    known = {*options.label_columns_of_model, *listed}
+    return [name for name in names if name in known or plain(name) in ("labels", *_LABELS)]
 
 
 def _text(
@@ -218,6 +233,10 @@ def _labels(
             raise _several(source, line, "label", found)
         if found:
             return (found[0],), f"labels from {shown(found[0])}"
+    # Of several columns that the model learned from, one alone would be read for names of labels.
+    found = [name for name in known if name in names and name not in text]
+    if len(found) > 1:
+        return tuple(found), f"labels from {some(map(shown, found))}"
     return (), ""
 
 
