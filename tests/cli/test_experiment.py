@@ -4,7 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 from labelwood.cli.main import app
-from labelwood.errors import DataError, ParameterError
+from labelwood.errors import DataError, LabelwoodWarning, ParameterError
 from labelwood.experiments.best_arm.rewards import Bernoulli, Bounded, SubGaussian
 from labelwood.experiments.plan import plan
 from labelwood.experiments.sequence import ExperimentSequence
@@ -267,6 +267,15 @@ def test_an_encoding_that_cannot_be_inferred_is_given(tmp_path):
     assert "новый is better than старый" in run("analyze", counts, "--encoding", "cp1251")
 
 
+def test_visitors_that_contradict_the_split_are_warned_of_with_the_one_to_give(tmp_path):
+    counts = tmp_path / "counts.csv"
+    counts.write_text("arm,visitors,conversions\nold,90000,4500\nnew,10000,700\n")
+    with pytest.warns(LabelwoodWarning, match=r"where --split 1 expects.*give --split 0\.111, as "):
+        out = run("analyze", counts)
+    assert out.startswith("No verdict yet")
+    assert run("analyze", counts, "--split", "0.111").startswith("new is better than old")
+
+
 def test_a_percentage_that_is_none_is_refused(counts):
     assert "a percentage such as 5%" in run("analyze", counts, "--uplift", "much", code=2)
 
@@ -280,7 +289,14 @@ def test_a_plan_with_a_baseline_compares_bounds_with_a_z_test():
     assert max(n["betting"], n["mixture"]) < n["beta"] < n["lil"]
     assert content["z_test"]["n_samples"] == 242
     assert 0.15 < content["z_test"]["false_alarms"] < 0.35
+    one = content["z_test_one_sided"]
+    assert one["n_samples"] < 242
+    assert (one["two_sided"], content["z_test"]["two_sided"]) == (False, True)
     out = run("plan", *words)
-    assert "z-test, one look" in out
-    assert "watched 20 times" in out
+    assert "valid at every look, one-sided" in out
+    assert f"z-test, one-sided{one['n_samples']:>33,}  like those above, at one look" in out
+    assert f"z-test, two-sided{242:>33,}  at one look only" in out
+    assert "\nwatched 20 times, z-tests find a difference of equal arms in\n" in out
+    assert " % one-sided: the treatment seems better\n" in out
+    assert " % two-sided: either arm seems better\n" in out
     assert "proved for bound lil" in out

@@ -16,9 +16,10 @@ DAYS = [
 def test_a_verdict_is_a_sentence_with_rates_interval_and_p_value():
     found = analyze(DAYS, effect=0.01)
     assert found.summary.verdict.startswith(
-        "new is better than old: new 6.61 % against old 5.12 % (difference +0.3"
+        "new is better than old: new 6.61 % against old 5.12 % (difference at least +0.4"
     )
-    assert "at 95%), p = 0.00" in found.summary.verdict
+    assert "; two-sided +0.3" in found.summary.verdict
+    assert "; at 95%), one-sided p = 0.00" in found.summary.verdict
     assert [look.n_samples for look in found.looks] == [8010, 16_120]
     assert found.looks[1].p_value <= found.looks[0].p_value
     assert found.to_dict()["better_than_control"] == ["new"]
@@ -41,6 +42,53 @@ def test_without_evidence_there_is_no_verdict_yet():
     assert found.summary.verdict.startswith("No verdict yet: new 6.00 % against old 5.00 %")
 
 
+CLOSE = {"o": (10_000, 500), "n": (10_000, 593)}
+"""Of which the two-sided interval has 0, and the one-sided test has not."""
+
+
+@pytest.mark.parametrize("evidence", ["betting", "mixture", "bounds"])
+def test_a_winner_is_better_by_at_least_a_bound_that_belongs_to_the_p_value(evidence):
+    counts = CLOSE if evidence != "bounds" else {"o": (10_000, 500), "n": (10_000, 680)}
+    delta = analyze(counts, evidence=evidence).p_value
+    found = analyze(counts, evidence=evidence, delta=delta * 1.0001)
+    arm = found.summary.arms[1]
+    assert found.summary.winners == [1]
+    assert arm.difference.low < 0 <= arm.least < 1e-4 or evidence == "bounds"
+    assert 0 <= arm.least < 1e-4
+    below = analyze(counts, evidence=evidence, delta=delta * 0.9999)
+    assert not below.summary.winners
+    assert -1e-4 < below.summary.arms[1].least < 0
+
+
+def test_a_verdict_says_what_is_one_sided_and_what_is_two_sided():
+    found = analyze(CLOSE)
+    assert found.summary.verdict == (
+        "n is better than o: n 5.93 % against o 5.00 % (difference at least +0.01 %; two-sided "
+        "-0.07 % to +1.94 %; at 95%), one-sided p = 0.046, after 20,000 samples."
+    )
+    assert str(found).endswith(
+        "p-value 0.046 (one-sided: is an arm better?) and intervals at 95% (two-sided), valid at "
+        "every look"
+    )
+    arm = found.to_dict()["arms"][1]
+    assert 0 < arm["difference_at_least"] < 2e-4
+    assert found.to_dict()["arms"][0]["difference_at_least"] is None
+
+
+def test_every_winner_of_several_arms_is_better_by_a_positive_bound():
+    found = analyze({"o": (10_000, 500), "a": (10_000, 620), "b": (10_000, 650), "c": (9_900, 480)})
+    assert found.summary.winners == [1, 2]
+    assert [arm.least > 0 for arm in found.summary.arms] == [False, True, True, False]
+
+
+def test_a_p_value_of_an_earlier_look_says_so():
+    days = [("o", 10_000, 500, "1"), ("n", 10_000, 593, "1")]
+    days += [("o", 10_000, 550, "2"), ("n", 10_000, 540, "2")]
+    verdict = analyze(days).summary.verdict
+    assert verdict.startswith("No verdict yet: n 5.67 % against o 5.25 %")
+    assert "one-sided p = 0.046 at an earlier look, after 40,000" in verdict
+
+
 def test_the_plot_is_svg_with_a_line_for_each_look():
     svg = ElementTree.fromstring(analyze(DAYS).svg())
     assert len(svg.findall("{*}circle")) == 2
@@ -56,6 +104,7 @@ def test_the_plot_is_svg_with_a_line_for_each_look():
         ([("a", 5)], r"a row is \(arm, visitors, conversions\)"),
         ({"a": 5, "b": (1, 1)}, "'a' has visitors and conversions. Got 5"),
         ({"a": (5, 9), "b": (1, 1)}, "from 0 to the 5 visitors. Got 9"),
+        ([("a", "5", 1, "x"), ("b", 5, 1, "x")], "visitors are a whole number ≥ 0. Got '5'"),
         ([("a", 5, 1), (" ", 5, 1)], "a row names no arm; write the name, or leave the row out"),
         ([("a", 5, 1), (float("nan"), 5, 1)], "a row names no arm"),
     ],

@@ -4,17 +4,19 @@ import csv
 import io
 import logging
 import math
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from labelwood.core.caller import user_stacklevel
 from labelwood.core.frames import frame_column, frame_names, is_frame, is_missing
 from labelwood.core.io import Source, read_source
 from labelwood.core.names import shown as quoted
 from labelwood.core.params import Real, check_parameter, parse_int
 from labelwood.data.readers.encoding import in_utf8
-from labelwood.errors import DataError, ParameterError
+from labelwood.errors import DataError, LabelwoodWarning, ParameterError
 from labelwood.experiments.best_arm import (
     DELTA,
     ArmStatistics,
@@ -23,8 +25,11 @@ from labelwood.experiments.best_arm import (
     RunningPValue,
     arm_p_value,
     intervals,
+    least_differences,
     shown,
 )
+from labelwood.experiments.doubtful_counts import doubts
+from labelwood.experiments.sample_ratio import mismatch
 from labelwood.experiments.summary import Arm, Summary
 from labelwood.metrics.intervals import Interval
 
@@ -104,7 +109,8 @@ def analyze(
     counts : sequence of (arm, visitors, conversions) or (arm, visitors, conversions, day)
         Or a mapping of arms to (visitors, conversions), or a table of pandas, polars or Arrow with
         these columns. Rows of one arm add up; with days, those of a day are one look, in the order
-        in which the days first occur.
+        in which the days first occur. A total of all arms or days is refused, and counts that seem
+        to be those since the start, given for each day, are warned of.
     control : str, optional
         Its name; that of the first row unless given.
     delta : float
@@ -113,7 +119,9 @@ def analyze(
     effect : float, optional
         The smallest uplift worth finding, in conversion rate; 0.01 unless given.
     ratio : float
-        How many visitors a treatment was meant to get for one of the control.
+        How many visitors a treatment was meant to get for one of the control. A `LabelwoodWarning`
+        where the visitors contradict it beyond chance (p < 0.001): a wrong ratio leaves "betting"
+        with little power, and visitors who were lost in one arm make any verdict doubtful.
     epsilon : float
         By how much a treatment must be better to count.
 
@@ -156,9 +164,17 @@ def analyze(
                 tuple(found.differences[i] for i in others),
             )
         )
+    counted = {name: one.count for name, one in zip(names, totals, strict=True)}
+    _warn(*doubts(rows), mismatch(counted, base, ratio, bets=evidence == "betting"))
     return Analysis(
         _summary(names, totals, base, delta, epsilon, looks[-1].p_value, model), (*looks,)
     )
+
+
+def _warn(*messages: str) -> None:
+    """A warning for each message that is not empty."""
+    for message in filter(None, messages):
+        warnings.warn(f"{message}.", LabelwoodWarning, stacklevel=user_stacklevel())
 
 
 def _check_effect(effect: float | None) -> None:
@@ -180,8 +196,12 @@ def _summary(
     model: RewardModel,
 ) -> Summary:
     found = intervals(totals, delta, reward=model, control=control)
-    columns = zip(names, totals, found.arms, found.differences, strict=True)
-    arms = [Arm(name, one.count, one.mean, *both) for name, one, *both in columns]
+    least = least_differences(totals, delta, reward=model, control=control)
+    columns = zip(names, totals, found.arms, found.differences, least, strict=True)
+    arms = [
+        Arm(name, one.count, one.mean, interval, difference, at_least)
+        for name, one, interval, difference, at_least in columns
+    ]
     k = len(names) - 1
     winners = [
         i
@@ -190,7 +210,8 @@ def _summary(
         and arm_p_value(totals[i], totals[control], reward=model, epsilon=epsilon, n_treatments=k)
         <= delta
     ]
-    return Summary(arms, control, delta, p, winners, exact=model.evidence != "mixture")
+    exact = model.evidence != "mixture"
+    return Summary(arms, control, delta, p, winners, exact=exact, epsilon=epsilon)
 
 
 def _rows(counts: Any) -> list[tuple[str, int, int, str]]:

@@ -216,7 +216,11 @@ class FixedHorizon:
     power: float
     looks: int
     false_alarms: float
-    """How often it is significant at one of the looks though the arms are equal, simulated."""
+    """How often it is significant at one of the looks though the arms are equal, simulated.
+
+    Of a two-sided test these are both sides, in either of which an arm seems to be better.
+    """
+    two_sided: bool = True
 
 
 def fixed_horizon(
@@ -228,17 +232,22 @@ def fixed_horizon(
     looks: int = 20,
     runs: int = 4000,
     random_state: RandomState = None,
+    two_sided: bool = True,
 ) -> FixedHorizon:
-    """The two-sided z-test of two proportions at level δ, and the price of peeking at it.
+    """The z-test of two proportions at level δ, and the price of peeking at it.
 
     The number of samples is the textbook's, with the variances of both arms. For the risk, two
-    arms of rate `baseline` are drawn and tested `looks` times at equal distances.
+    arms of rate `baseline` are drawn and tested `looks` times at equal distances. Always-valid
+    p-values are one-sided, as is the test with ``two_sided=False``: is the treatment better?
 
     Examples
     --------
     >>> test = fixed_horizon(0.05, 0.01, 0.05, random_state=0)
     >>> test.n_samples, 0.2 < test.false_alarms < 0.3
     (21836, True)
+    >>> test = fixed_horizon(0.05, 0.01, 0.05, random_state=0, two_sided=False)
+    >>> test.n_samples, 0.15 < test.false_alarms < 0.25
+    (17796, True)
     """
     from scipy.stats import norm
 
@@ -249,9 +258,10 @@ def fixed_horizon(
     params.check_parameter(name, "power", power, params.Real(above=0, below=1))
     params.check_parameter(name, "looks", looks, params.Integer(low=1))
     params.check_parameter(name, "runs", runs, params.Integer(low=1))
+    params.check_parameter(name, "two_sided", two_sided, params.Boolean())
     rate = baseline + gap
     variance = baseline * (1 - baseline) + rate * (1 - rate)
-    z = float(norm.isf(delta / 2))
+    z = float(norm.isf(delta / 2 if two_sided else delta))
     n = math.ceil((z + float(norm.ppf(power))) ** 2 * variance / gap**2)
     rng = np.random.default_rng(seed_sequence(random_state))
     each = max(1, n // looks)
@@ -259,5 +269,6 @@ def fixed_horizon(
     pulled = each * np.arange(1, looks + 1)
     pooled = hits.sum(axis=0) / (2 * pulled)
     deviation = np.sqrt(np.maximum(pooled * (1 - pooled), 1e-300) * 2 / pulled)
-    alarms = np.abs(hits[1] - hits[0]) / pulled > z * deviation
-    return FixedHorizon(2 * n, power, looks, float(alarms.any(axis=1).mean()))
+    ahead = hits[1] - hits[0]
+    alarms = (np.abs(ahead) if two_sided else ahead) / pulled > z * deviation
+    return FixedHorizon(2 * n, power, looks, float(alarms.any(axis=1).mean()), two_sided)

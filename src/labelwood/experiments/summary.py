@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from labelwood.core.names import count
+from labelwood.experiments.best_arm.always_valid import least_differences
 from labelwood.metrics.intervals import Interval
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ class Arm:
     mean: float
     interval: Interval
     difference: Interval
+    """Of its mean minus the control's; two-sided."""
+    least: float = -math.inf
+    """What its mean exceeds the control's by, at least: one-sided, as the p-value is."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,7 @@ class Summary:
     delta : float
         The level of the verdict.
     p_value : float
+        One-sided: of no treatment being more than ε better than the control.
     winners : sequence of int
         The treatments whose own p-value, which pays for all of them, is at most δ.
     ended : str
@@ -50,6 +55,8 @@ class Summary:
         Whether the p-value is valid for any number of samples.
     shares : bool
         Whether means are shown as percentages.
+    epsilon : float
+        By how much a treatment must be better to count.
     """
 
     arms: Sequence[Arm]
@@ -61,15 +68,20 @@ class Summary:
     best: int | None = None
     exact: bool = True
     shares: bool = True
+    epsilon: float = 0.0
 
     @classmethod
     def of(cls, experiment: "BestArmExperiment") -> "Summary":
         """Of an experiment as it is now."""
         found = experiment.intervals()
-        rows = zip(experiment.statistics, found.arms, found.differences, strict=True)
+        statistics, model = experiment.statistics, experiment.reward
+        least = least_differences(
+            statistics, experiment.delta, reward=model, control=experiment.control
+        )
+        rows = zip(statistics, found.arms, found.differences, least, strict=True)
         arms = [
-            Arm(experiment.name_of(i), one.count, one.mean, interval, difference)
-            for i, (one, interval, difference) in enumerate(rows)
+            Arm(experiment.name_of(i), one.count, one.mean, interval, difference, at_least)
+            for i, (one, interval, difference, at_least) in enumerate(rows)
         ]
         status = experiment.status
         words = ("winner", "control", "limit", "closed")
@@ -87,6 +99,7 @@ class Summary:
             best,
             experiment.evidence != "mixture",
             experiment.reward.name == "bernoulli",
+            float(experiment.epsilon),
         )
 
     @property
@@ -95,7 +108,7 @@ class Summary:
         control = self.arms[self.control].name
         n = sum(arm.count for arm in self.arms)
         after = f"after {count(n, 'sample')}"
-        p = f"p = {_p(self.p_value)}"
+        p = self._one_sided()
         if n == 0:
             return "No samples yet."
         if self.best is not None and self.best != self.control:
@@ -127,11 +140,24 @@ class Summary:
 
     def _against(self, arm: Arm) -> str:
         control = self.arms[self.control]
-        low, high = (self._value(end, difference=True) for end in arm.difference)
+        difference = f"{self._interval(arm.difference, True)} "
+        if arm.least > self.epsilon:
+            # The bound that belongs to the p-value: the interval may have ε though it is exceeded.
+            least = self._value(arm.least, difference=True)
+            difference = f"at least {least}; two-sided {difference.rstrip()}; "
         return (
             f"{arm.name} {self._value(arm.mean)} against {control.name} "
-            f"{self._value(control.mean)} (difference {low} to {high} at {1 - self.delta:.0%})"
+            f"{self._value(control.mean)} (difference {difference}at {1 - self.delta:.0%})"
         )
+
+    def _one_sided(self) -> str:
+        """The p-value, and why it is small where no arm is better by what is known now."""
+        p = f"one-sided p = {_p(self.p_value)}"
+        if self.p_value > self.delta or any(arm.least > self.epsilon for arm in self.arms):
+            return p
+        # With several treatments it is for all of them together, one over their mean evidence.
+        two = len(self.arms) == 2
+        return f"{p} {'at an earlier look' if two else 'that an arm is better, not which'}"
 
     def _value(self, value: float, difference: bool = False) -> str:
         sign = "+" if difference else ""
@@ -156,7 +182,8 @@ class Summary:
 
     def _remark(self) -> str:
         valid = _EXACT if self.exact else _ASYMPTOTIC
-        return f"p-value {_p(self.p_value)} and intervals at {1 - self.delta:.0%}, {valid}"
+        p = f"p-value {_p(self.p_value)} (one-sided: is an arm better?)"
+        return f"{p} and intervals at {1 - self.delta:.0%} (two-sided), {valid}"
 
     def __str__(self) -> str:
         rows = [_TABLE, *self._rows()]
@@ -192,8 +219,9 @@ class Summary:
                     "mean": arm.mean if arm.count else None,
                     "interval": [_finite(end) for end in arm.interval],
                     "difference": [_finite(end) for end in arm.difference],
+                    "difference_at_least": None if i == self.control else _finite(arm.least),
                 }
-                for arm in self.arms
+                for i, arm in enumerate(self.arms)
             ],
         }
 

@@ -131,6 +131,8 @@ def test_unknown_labels_are_refused_and_unknown_words_warned_of():
         LabelRules.from_text("never earn with earn").check(LABELS, WORDS)
     with pytest.warns(LabelwoodWarning, match="The vocabulary has no 'shr'"):
         LabelRules.from_text("always earn if shr").check(LABELS, WORDS)
+    with pytest.warns(LabelwoodWarning, match=r"has no 'Wheat' \(is 'wheat' meant\?\): a rule"):
+        LabelRules.from_text("always grain if Wheat").check(LABELS, WORDS)
     with pytest.warns(LabelwoodWarning, match="contradict each other"):
         LabelRules.from_text("always earn if wheat & -wheat").check(LABELS, WORDS)
     with pytest.warns(LabelwoodWarning, match="has no effect"):

@@ -1,13 +1,15 @@
 """Options that the commands share: what a reward is, the level, and how arms are chosen."""
 
 import math
-from contextlib import AbstractContextManager
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from labelwood.cli import options
-from labelwood.cli.source import called
+from labelwood.cli.source import called, in_options
 from labelwood.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ _OPTIONS = {
     " of Setting goes": " goes",
     "evidence='bounds'": "--bound lil or beta",
     "evidence=": "--bound ",
+    "ratio=": "--split ",
     **{
         name: f"--{name}"
         for name in ("baseline", "bound", "epsilon", "evidence", "policy", "runs", "sigma")
@@ -35,9 +38,19 @@ _OPTIONS = {
 }
 
 
-def in_own_options() -> AbstractContextManager[None]:
-    """Errors of the library within, in the options of these commands."""
-    return called(_OPTIONS)
+@contextmanager
+def in_own_options() -> Iterator[None]:
+    """Errors and warnings of the library within, in the options of these commands."""
+    with warnings.catch_warnings(), called(_OPTIONS):
+        show = warnings.showwarning
+
+        def show_in_options(
+            message: Warning | str, category: type[Warning], *place: Any, **where: Any
+        ) -> None:
+            show(category(in_options(str(message), _OPTIONS)), category, *place, **where)
+
+        warnings.showwarning = show_in_options
+        yield
 
 
 def _level(value: float) -> float:

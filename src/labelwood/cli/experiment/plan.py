@@ -78,7 +78,7 @@ def plan(
 ) -> None:
     """Tell how many samples an experiment will need, by simulation.
 
-    With a --baseline and no --bound, all bounds are compared, with a z-test beside them.
+    With a --baseline and no --bound, all bounds are compared, with z-tests beside them.
     """
     from labelwood.experiments.plan import plan as plan_experiment
 
@@ -136,7 +136,7 @@ def _proved(
 def _compare(
     found: "Plan", gap: float, level: float, arms: int, settings: dict[str, Any]
 ) -> dict[str, Any]:
-    """Samples by bound, and a z-test for a fixed number of samples beside them."""
+    """Samples by bound, and z-tests for a fixed number of samples beside them."""
     from labelwood.experiments.plan import fixed_horizon
     from labelwood.experiments.plan import plan as plan_experiment
 
@@ -147,10 +147,12 @@ def _compare(
     bounds = {name: samples_by_share(samples) for name, samples in names.items()}
     if arms != 2:
         return {"bounds": bounds}
-    test = fixed_horizon(
-        found.means[0], gap, level, power=0.9, random_state=settings["random_state"]
+    how = {"power": 0.9, "random_state": settings["random_state"]}
+    both, one = (
+        vars(fixed_horizon(found.means[0], gap, level, two_sided=two_sided, **how))
+        for two_sided in (True, False)
     )
-    return {"bounds": bounds, "z_test": vars(test)}
+    return {"bounds": bounds, "z_test": both, "z_test_one_sided": one}
 
 
 def _print_plan(content: dict[str, Any]) -> None:
@@ -179,16 +181,18 @@ def _print_comparison(content: dict[str, Any]) -> None:
         "beta": "exact, bounds of each arm",
         "lil": "exact, bounds of each arm (Yang 2018)",
     }
-    typer.echo(f"\n{'valid at every look':<22}{'50 %':>10}{'90 %':>10}")
+    typer.echo(f"\n{'valid at every look, one-sided':<30}{'50 %':>10}{'90 %':>10}")
     for name, samples in content["bounds"].items():
         cells = "".join(
             f"{'over limit' if n is None else format(n, ','):>10}" for n in samples.values()
         )
-        typer.echo(f"{name:<22}{cells}  {words[name]}")
+        typer.echo(f"{name:<30}{cells}  {words[name]}")
     if "z_test" in content:
-        test = content["z_test"]
-        typer.echo(f"{'z-test, one look':<22}{'':>10}{test['n_samples']:>10,}  valid only then:")
+        both, one = content["z_test"], content["z_test_one_sided"]
         typer.echo(
-            f"  watched {test['looks']} times, it finds a difference between equal arms in "
-            f"{100 * test['false_alarms']:.0f} % of the experiments"
+            f"{'z-test, one-sided':<30}{one['n_samples']:>20,}  like those above, at one look only"
         )
+        typer.echo(f"{'z-test, two-sided':<30}{both['n_samples']:>20,}  at one look only")
+        typer.echo(f"watched {both['looks']} times, z-tests find a difference of equal arms in")
+        typer.echo(f"  {100 * one['false_alarms']:.0f} % one-sided: the treatment seems better")
+        typer.echo(f"  {100 * both['false_alarms']:.0f} % two-sided: either arm seems better")

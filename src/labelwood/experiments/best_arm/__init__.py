@@ -18,6 +18,7 @@ from labelwood.experiments.best_arm.always_valid import (
     RunningPValue,
     arm_p_value,
     intervals,
+    least_differences,
     treatment_p_values,
 )
 from labelwood.experiments.best_arm.arms import ArmStatistics
@@ -60,6 +61,7 @@ __all__ = [
     "difference_interval",
     "evidence",
     "intervals",
+    "least_differences",
     "levels",
     "policy_number",
     "reason_of",

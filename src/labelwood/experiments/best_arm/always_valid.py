@@ -15,7 +15,7 @@ import numpy as np
 from labelwood.core.params import Integer, Real, check_parameter
 from labelwood.errors import DataError, ParameterError
 from labelwood.experiments.best_arm.arms import ArmStatistics, check_statistics
-from labelwood.experiments.best_arm.differences import difference_interval
+from labelwood.experiments.best_arm.differences import difference_at_least, difference_interval
 from labelwood.experiments.best_arm.rewards import DELTA, RewardModel
 from labelwood.metrics.intervals import Interval
 
@@ -285,3 +285,29 @@ def intervals(
         differences = [difference_interval(arm, known, each, reward=reward) for arm in statistics]
     differences[control] = Interval(0.0, 0.0)
     return Intervals(arms, tuple(differences))
+
+
+def least_differences(
+    statistics: Sequence[ArmStatistics], delta: float, *, reward: RewardModel, control: int = 0
+) -> tuple[float, ...]:
+    """What each arm's mean exceeds the control's by, at least: all right at all times at 1 − δ.
+
+    These are the bounds that `arm_p_value` inverts, one-sided and paid for by all treatments: a
+    treatment has a p-value of at most δ where its bound is above ε. That of the control is 0.
+
+    Examples
+    --------
+    >>> from labelwood.experiments.best_arm.arms import Bernoulli
+    >>> old, new = ArmStatistics.of([0, 0, 0, 1] * 200), ArmStatistics.of([0, 1] * 400)
+    >>> [round(one, 2) for one in least_differences([old, new], 0.05, reward=Bernoulli())]
+    [0.0, 0.09]
+    """
+    check_parameter("least_differences", "delta", delta, DELTA)
+    base, k = statistics[control], len(statistics) - 1
+
+    def least(arm: ArmStatistics) -> float:
+        if reward.evidence != "bounds":
+            return difference_at_least(arm, base, delta / k, reward=reward)
+        return reward.lower(arm, delta / (2 * k)) - reward.upper(base, delta / 2)
+
+    return tuple(0.0 if i == control else least(arm) for i, arm in enumerate(statistics))

@@ -75,6 +75,30 @@ def difference_interval(
     return Interval(low, -_end(control, treatment, level, reward))
 
 
+def difference_at_least(
+    treatment: ArmStatistics, control: ArmStatistics, delta: float, *, reward: RewardModel
+) -> float:
+    """What the treatment's mean exceeds the control's by, at least: one-sided at δ.
+
+    The largest difference d at which "at most d" is rejected at δ, so that it is above ε where the
+    one-sided p-value for ε is below δ. An interval has δ/2 for each of its sides, and is wider.
+
+    Examples
+    --------
+    >>> from labelwood.experiments.best_arm.rewards import Bernoulli
+    >>> old = ArmStatistics.from_counts(20_000, 1_000)
+    >>> new = ArmStatistics.from_counts(20_000, 1_250)
+    >>> model = Bernoulli(evidence="betting")
+    >>> f"{difference_at_least(new, old, 0.05, reward=model):.4f}"
+    '0.0056'
+    """
+    check_parameter("difference_at_least", "delta", delta, DELTA)
+    _check(treatment, control, reward)
+    if treatment.count == 0 or control.count == 0:
+        return reward.low - reward.high
+    return _end(treatment, control, math.log(1 / delta), reward)
+
+
 def _end(upper: ArmStatistics, lower: ArmStatistics, level: float, reward: RewardModel) -> float:
     """The largest d, rounded down, at which "upper ≤ lower + d" is rejected at the level."""
     inside = upper.mean - lower.mean

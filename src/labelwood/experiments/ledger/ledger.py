@@ -46,7 +46,7 @@ class Ledger:
     ... )
     >>> ledger = Ledger(0.05, "none", entries=[entry])
     >>> print(ledger.verify())
-    1 experiments, 1 discoveries: every level, wealth, decision and hash can be recomputed
+    1 experiment, 1 discovery: every level, wealth, decision and hash can be recomputed
     >>> ledger.head
     '1:...'
     >>> Ledger.from_csv(ledger.to_csv()).entries == ledger.entries

@@ -2,13 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from labelwood.core.frames import frame_column, frame_names, is_frame, is_missing
 from labelwood.core.names import count
 from labelwood.core.types import AnyArray, DoubleArray, PointerArray
 from labelwood.errors import DataError
@@ -114,16 +117,14 @@ def check_sequences(
             "X has one dimension, and needs rows (steps) and columns (features). Reshape your "
             "data: numpy.reshape(X, (-1, 1)) makes a single feature of it"
         )
+    _refuse_times(X)
     try:
         rows = validate_data(owner, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
-    except ValueError as error:
-        message = " ".join(str(error).split())
-        if "could not convert string" in message:
-            message += (
-                ": X must hold numbers; numpy.unique(X, return_inverse=True) numbers symbols "
-                "from 0 on"
-            )
-        raise DataError(message) from None
+    except (ValueError, TypeError) as error:
+        # Of arrays of objects scikit-learn's contract has a TypeError.
+        if isinstance(error, TypeError) and not is_frame(X):
+            raise
+        raise DataError(_in_words(error, X)) from None
     offsets = _offsets(lengths, rows.shape[0])
     values = np.array(rows.T, order="C")
     missing = np.isnan(values)
@@ -137,6 +138,62 @@ def check_sequences(
             raise DataError(f"all rows of sequence {k} hold nothing but NaN: drop the sequence")
     values[missing] = 0
     return Sequences(values, ~missing, offsets)
+
+
+def _refuse_times(X: Any) -> None:
+    """Refuse dates and durations, which NumPy takes for numbers or stumbles over."""
+    for place, values in _columns(X):
+        values = values.ravel()
+        if values.dtype.kind == "O":
+            known = (one for one in values if not is_missing(one))
+            values = np.array([next(known, None)], dtype=object)
+        first = values[0] if values.size else None
+        is_time = isinstance(first, (np.datetime64, np.timedelta64, date, timedelta))
+        if is_time or hasattr(first, "to_timestamp"):  # a period of pandas
+            raise DataError(
+                f"{place} holds times (the first is {first}): drop the column, or number the steps"
+            )
+
+
+def _columns(X: Any) -> list[tuple[str, AnyArray]]:
+    """The columns of a table as arrays, and what a message calls each; an array is one of them."""
+    if isinstance(X, np.ndarray):
+        return [("X", X)]
+    if not is_frame(X):
+        return []
+    if hasattr(X, "iloc"):  # columns of pandas may have any names, and several the same
+        pairs = [(name, X.iloc[:, place]) for place, name in enumerate(X.columns)]
+    else:
+        pairs = [(name, frame_column(X, name)) for name in frame_names(X)]
+    return [(f"column {name!r} of X", np.asarray(values)) for name, values in pairs]
+
+
+def _in_words(error: Exception, X: Any) -> str:
+    """Why NumPy or scikit-learn makes no rows of numbers of X, on one line, and the remedy."""
+    message = " ".join(str(error).split())
+    if "could not convert string" in message:
+        return (
+            f"{message}: X must hold numbers; numpy.unique(X, return_inverse=True) numbers symbols "
+            "from 0 on"
+        )
+    if isinstance(error, TypeError):
+        return f"{message}: X must hold numbers"
+    several = "inhomogeneous" in message or "dim 3" in message
+    if not several or not all(hasattr(one, "__len__") for one in X):
+        return message
+    lengths = "lengths=[len(one) for one in X]"
+    sizes = [len(one) for one in X]
+    other = next((n for n in sizes if n != sizes[0]), None)
+    # Rows hold values, and sequences hold rows; one that is empty may be either.
+    if other is None or any(hasattr(part, "__len__") for one in X for part in [*one][:1]):
+        return (
+            f"X holds {count(len(X), 'sequence')}; put them one below the other: give "
+            f"numpy.concatenate(X) with {lengths}"
+        )
+    return (
+        f"X holds {count(len(X), 'row')} of {sizes[0]} and {other} values; if they are sequences "
+        f"of one feature, give numpy.concatenate(X).reshape(-1, 1) with {lengths}"
+    )
 
 
 def check_n_observed(data: Sequences, n_states: int) -> None:

@@ -43,6 +43,7 @@ from labelwood.trees.rules.rule_set import (
     satisfied,
     unquoted,
 )
+from labelwood.trees.rules.unknown_words import in_vocabulary
 
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
 _VERB = re.compile(r"(?:always|never|only)(?=\s|$)")
@@ -157,7 +158,7 @@ class LabelRules:
         unknown = [word for word in self.words if word not in words]
         if unknown:
             _warn(
-                f"The vocabulary has no {', '.join(map(repr, unknown))}: a rule that asks for such "
+                f"The vocabulary has no {in_vocabulary(unknown, words)}: a rule that asks for such "
                 "a word never applies."
             )
 

@@ -369,6 +369,11 @@ def test_a_word_that_the_vocabulary_lacks_is_accepted_and_warned_of():
     assert rules.predict_words([["payout"]]).tolist() == ["earn"]
 
 
+def test_a_word_that_the_vocabulary_writes_otherwise_is_asked_about():
+    with pytest.warns(LabelwoodWarning, match=r"has no 'Dividend' \(is 'dividend' meant\?\): a"):
+        fitted().add("Dividend -> earn")
+
+
 def test_contradictory_and_unreachable_rules_are_reported():
     with pytest.warns(LabelwoodWarning, match="never matches: its conditions contradict"):
         contradictory = fitted().add("loss & -loss -> earn")

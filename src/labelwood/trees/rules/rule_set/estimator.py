@@ -35,6 +35,7 @@ from labelwood.trees.rules.rule_set.matching import (
 from labelwood.trees.rules.rule_set.parsing import parse_rules
 from labelwood.trees.rules.rule_set.report import RuleChange, RuleReport, compare, report
 from labelwood.trees.rules.rule_set.simplify import Simplification, shorten, simplify
+from labelwood.trees.rules.unknown_words import in_vocabulary
 
 _NO_COLUMN = -1
 
@@ -172,7 +173,7 @@ class RuleSet(ClassEstimator):
         )
         unknown = [word for word in words if word not in known and word not in previous]
         if unknown:
-            lacking = f"The vocabulary has no {', '.join(map(repr, unknown))}: a rule that asks for"
+            lacking = f"The vocabulary has no {in_vocabulary(unknown, known)}: a rule that asks for"
             _warn_of_each([f"{lacking} such a word never matches, one that forbids it always may."])
         columns = [known.get(word, previous.get(word, _NO_COLUMN)) for word in words]
         self.words_ = np.array(words, dtype=np.str_)
