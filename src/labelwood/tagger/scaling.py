@@ -81,8 +81,13 @@ def find_scaling(X: CSR) -> Scaling | None:
     Examples
     --------
     >>> ages_and_incomes = sp.csr_array([[20.0, 30_000.0], [40.0, 20_000.0], [60.0, 40_000.0]])
-    >>> find_scaling(ages_and_incomes).apply(ages_and_incomes).toarray().round(2).tolist()
-    [[-0.87, 0.0], [0.0, -0.87], [0.87, 0.87]]
+    >>> scaling = find_scaling(ages_and_incomes)
+    >>> scaling.offsets.tolist()
+    [40.0, 30000.0]
+    >>> print(scaling.apply(ages_and_incomes).toarray().round(2))
+    [[-0.87  0.  ]
+     [ 0.   -0.87]
+     [ 0.87  0.87]]
     """
     n, d = X.shape
     squares = np.bincount(X.indices, X.data.astype(np.float64) ** 2, minlength=d)

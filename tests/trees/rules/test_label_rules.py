@@ -208,7 +208,7 @@ def test_a_tagger_applies_keeps_and_accounts_for_its_rules(tagger, tmp_path):
     assert len(tagger.rules) == 0
     assert tagger.predict(["a cat on a mat"]) == [["cat"]]
     tagger.set_rules("always dog if mat")
-    assert tagger.predict(["a cat on a mat"]) == [["cat", "dog"]]
+    assert tagger.predict(["a cat on a mat"]) == [["dog", "cat"]]
     assert tagger.predict_topk(["a cat on a mat"], k=1).names() == [["dog"]]
     effect = tagger.rule_effects(["a cat on a mat"])[0][0]
     assert (effect.label, effect.action, effect.rule) == ("dog", "added", "always dog if mat")
