@@ -45,7 +45,8 @@ def test_a_taxonomy_on_the_command_line_asks_for_a_learner_along_it(documents, t
     told = run("train", *documents, "-o", tmp_path / "model")
     assert "learner: HierarchicalRLSClassifier, for there is a taxonomy" in told
     assert labelwood.load(tmp_path / "model").estimator_.parent_.tolist() == [-1, 0]
-    told = run("train", *documents, "-o", tmp_path / "flat", "--learner", "onevsrest")
+    with pytest.warns(LabelwoodWarning, match="OneVsRestSVM does not use the taxonomy"):
+        told = run("train", *documents, "-o", tmp_path / "flat", "--learner", "onevsrest")
     assert "for there is a taxonomy" not in told
     assert "OneVsRestSVM trained" in told
 
@@ -109,7 +110,7 @@ def test_the_module_tree_of_a_corpus_is_trained_from_the_command_line(tmp_path):
 def test_the_command_line_wants_a_taxonomy_that_knows_the_labels(tmp_path):
     (tmp_path / "docs.txt").write_text("2 2 2\n0,1 0:1\n1 1:1\n")
     (tmp_path / "tree.txt").write_text("0\t1\n")
-    (tmp_path / "names.txt").write_text("owl\nbird\n")
+    (tmp_path / "names.txt").write_text("owl\n0\n")
     train = ["train", str(tmp_path / "docs.txt"), "--learner", "hierarchicalrls", "-o", "m"]
     with pytest.raises(ParameterError, match="needs a taxonomy; give --taxonomy FILE"):
         CliRunner().invoke(app, train, catch_exceptions=False)
@@ -119,7 +120,10 @@ def test_the_command_line_wants_a_taxonomy_that_knows_the_labels(tmp_path):
         "--label-names",
         str(tmp_path / "names.txt"),
     ]
-    with pytest.raises(LabelwoodWarning, match="2 of 2 labels are not in the taxonomy"):
+    with pytest.raises(LabelwoodWarning, match="1 of 2 labels is not in the taxonomy"):
+        CliRunner().invoke(app, train, catch_exceptions=False)
+    (tmp_path / "names.txt").write_text("owl\nbird\n")
+    with pytest.raises(DataError, match="none of its 2 labels is in the taxonomy"):
         CliRunner().invoke(app, train, catch_exceptions=False)
 
 
