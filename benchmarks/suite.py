@@ -5,8 +5,9 @@ each in a process of its own, and prints the table of all that was run;
 `python -m benchmarks.suite bibtex enron_corr` runs some sets only, and `… table` none. Figures are
 kept in `bench-results/suite/<set>/<contestant>.json`; remove a file to run it again.
 
-All get the same matrices in rows of unit length, TF-IDF of words where the set is of texts.
-There labelwood and fastText are run on the raw texts too.
+The peers get matrices in rows of unit length, TF-IDF of words where the set is of texts. labelwood
+gets features as they are in the file, since it scales them itself, and labelwood and fastText are
+run on raw texts too.
 """
 
 import json
@@ -46,6 +47,8 @@ def prepare(folder: Path, name: str) -> None:
     for part, data, features in (("train", train, X), ("test", test, X_test)):
         sp.save_npz(folder / f"{part}.X.npz", sp.csr_matrix(unit_rows(features)))
         sp.save_npz(folder / f"{part}.Y.npz", sp.csr_matrix(data.Y))
+        if data.X is not None:
+            sp.save_npz(folder / f"{part}.raw.npz", sp.csr_matrix(features))
         if data.texts is not None:
             (folder / f"{part}.json").write_text(json.dumps(list(data.texts)))
 
@@ -144,13 +147,16 @@ def ours(folder: Path, texts: bool = False) -> Figures:
         train, held_out = (_texts(folder, part) for part in ("train", "test"))
         data = Dataset(None, sp.csr_array(Y), texts=train)
     else:
-        data, held_out = Dataset(sp.csr_array(X), sp.csr_array(Y)), None
+        data, held_out = (
+            Dataset(_as_in_the_file(folder, part, words), sp.csr_array(labels))
+            for part, words, labels in (("train", X, Y), ("test", X_test, Y_test))
+        )
     vectorizer = labelwood.TextVectorizer(features="auto", n_jobs=THREADS, random_state=0)
     warm = Tagger(candidates, vectorizer).fit(data.select(range(min(len(data), 400))))
     warm.estimator_.predict_topk(warm.features(data.select(range(5))))
     tagger, train_figures = best_of(1, lambda: Tagger(candidates, vectorizer).fit(data))
     learner = tagger.seconds["choice"] + tagger.seconds["learner"]
-    features = tagger.features(held_out) if texts else sp.csr_array(X_test)
+    features = tagger.features(held_out)
     top, predict = best_of(3, lambda: tagger.estimator_.predict_topk(features, 5))
     with tempfile.TemporaryDirectory() as output:
         labelwood.save(tagger, f"{output}/model")
@@ -162,6 +168,12 @@ def ours(folder: Path, texts: bool = False) -> Figures:
     print(tagger.choice_, file=sys.stderr)
     C = float(tagger.estimator_.get_params()["C"])
     return {**result, **expected, "C": C, "text s": tagger.seconds["text"]}
+
+
+def _as_in_the_file(folder: Path, part: str, words: object) -> object:
+    """Features without a scale of ours; of texts the TF-IDF of their words."""
+    raw = folder / f"{part}.raw.npz"
+    return sp.csr_array(sp.load_npz(raw) if raw.is_file() else words)
 
 
 def libmultilabel(folder: Path, kind: str) -> Figures:
