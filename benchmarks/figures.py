@@ -183,17 +183,18 @@ def wealth_ledger(axes: Any) -> None:
 
 def accuracy_time(axes: Any) -> None:
     """P@1 against training seconds on EURLEX57K, beside the peers."""
-    stored = json.loads((FOLDER / "eurlex57k.json").read_text())
-    for name, figures in stored["results"]["eurlex57k"].items():
+    stored = json.loads((FOLDER / "eurlex57k.json").read_text())["results"]["eurlex57k"]
+    longest = max(figures["seconds"] for figures in stored.values())
+    for name, figures in stored.items():
         ours = name.startswith(("OneVsRest", "LabelTree"))
         axes.plot(
             figures["seconds"], figures["P@1"], "o", color=COLORS["labelwood" if ours else "peer"]
         )
-        axes.annotate(
-            name, (figures["seconds"], figures["P@1"]), (5, 5), textcoords="offset points"
-        )
+        place = (5, -14 if name == "LabelTree, 3 trees" else 5)  # below the name of its neighbor
+        point = (figures["seconds"], figures["P@1"])
+        axes.annotate(name, point, place, textcoords="offset points")
     axes.margins(y=0.12)  # so that the highest name stays below the title
-    axes.set(xlim=(0, 115), xlabel="training, seconds, two threads", ylabel="P@1, %")
+    axes.set(xlim=(0, 1.3 * longest), xlabel="training, seconds, two threads", ylabel="P@1, %")
     axes.set_title("EURLEX57K: 45,000 documents, 4,271 labels")
 
 
