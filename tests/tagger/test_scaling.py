@@ -182,3 +182,16 @@ def test_offsets_of_zero_are_no_centers() -> None:
     scaling = Scaling(np.zeros(2, dtype=np.float32), np.full(2, 2, dtype=np.float32))
     assert scaling.apply(X).toarray().tolist() == [[0.5, 0.0], [0.0, 1.0]]
     assert scaling.apply(X).nnz == 2
+
+
+def test_moments_are_those_of_the_whole_however_many_entries_are_read_at_a_time(
+    monkeypatch,
+) -> None:
+    X, _ = measurements()
+    whole = find_scaling(sp.csr_array(X.astype(np.float32)))
+    monkeypatch.setattr("labelwood.tagger.scaling._ENTRIES", 7)
+    found = find_scaling(sp.csr_array(X.astype(np.float32)))
+    assert whole is not None
+    assert found is not None
+    np.testing.assert_allclose(found.scales, whole.scales, rtol=1e-6)
+    np.testing.assert_allclose(found.offsets, whole.offsets, rtol=1e-6)

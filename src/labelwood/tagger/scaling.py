@@ -5,13 +5,14 @@ dollars would hide an age in years. Counts of words, zeros and ones, and rows of
 left as they are.
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from labelwood.core.sparse import as_csr, entry_rows, row_blocks, row_squares
-from labelwood.core.types import CSR, DoubleArray, FloatArray
+from labelwood.core.types import CSR, AnyArray, DoubleArray, FloatArray
 from labelwood.errors import DataError
 
 # A column is a measurement where at least half of the samples are not zero there and not all alike.
@@ -22,6 +23,7 @@ _SHARE = 0.5
 _NEARLY_ALL = 0.95
 _LEAST_SPREAD = 1e-5  # of a column, beside its mean: what is below is rounding of single precision
 _BLOCK = 1024  # rows, of which a dense copy is made
+_ENTRIES = 2**22
 
 
 class Scaling(NamedTuple):
@@ -89,13 +91,14 @@ def find_scaling(X: CSR) -> Scaling | None:
      [ 0.   -0.87]
      [ 0.87  0.87]]
     """
-    n, d = X.shape
-    squares = np.bincount(X.indices, X.data.astype(np.float64) ** 2, minlength=d)
-    if not n or not squares.any() or np.allclose(row_squares(X), 1, atol=1e-3):
+    n = X.shape[0]
+    filled, sums, squares = _column_sums(X)
+    often = filled >= _SHARE * n
+    if not squares.any() or not often.any() or np.allclose(row_squares(X[:_BLOCK]), 1, atol=1e-3):
         return None
-    filled = np.bincount(X.indices, minlength=d)
-    means, deviations, differ = _moments(X, filled)
-    measured = (filled >= _SHARE * n) & differ
+    means = sums / n
+    deviations, differ = _deviations(X, filled, sums)
+    measured = often & differ
     if measured.mean() < _SHARE and squares[measured].sum() < _NEARLY_ALL * squares.sum():
         return None
     entries = np.sqrt(squares / np.maximum(filled, 1))
@@ -105,17 +108,35 @@ def find_scaling(X: CSR) -> Scaling | None:
     return Scaling(offsets.astype(np.float32), (scales * np.sqrt(mean_square)).astype(np.float32))
 
 
-def _moments(X: CSR, filled: Any) -> tuple[DoubleArray, DoubleArray, Any]:
-    """Mean and standard deviation of each column, and whether its entries differ.
+def _column_sums(X: CSR) -> tuple[AnyArray, DoubleArray, DoubleArray]:
+    """Entries of each column, their sum, and the sum of their squares."""
+    d = X.shape[1]
+    filled, sums, squares = np.zeros(d, dtype=np.int64), np.zeros(d), np.zeros(d)
+    for columns, values in _entries(X):
+        filled += np.bincount(columns, minlength=d)
+        sums += np.bincount(columns, values, minlength=d)
+        squares += np.bincount(columns, values**2, minlength=d)
+    return filled, sums, squares
 
-    Deviations come from a second pass, as the square of a large mean would drown them.
+
+def _deviations(X: CSR, filled: AnyArray, sums: DoubleArray) -> tuple[DoubleArray, AnyArray]:
+    """Standard deviation of each column, and whether its entries differ.
+
+    It is a second pass over the data, as the square of a large mean would drown what differs.
     """
     n, d = X.shape
-    values = X.data.astype(np.float64)
-    sums = np.bincount(X.indices, values, minlength=d)
     means, of_entries = sums / n, sums / np.maximum(filled, 1)
-    around = np.bincount(X.indices, (values - means[X.indices]) ** 2, minlength=d)
+    around, within = np.zeros(d), np.zeros(d)
+    for columns, values in _entries(X):
+        around += np.bincount(columns, (values - means[columns]) ** 2, minlength=d)
+        within += np.bincount(columns, (values - of_entries[columns]) ** 2, minlength=d)
     deviations = np.sqrt((around + (n - filled) * means**2) / n)
-    within = np.bincount(X.indices, (values - of_entries[X.indices]) ** 2, minlength=d)
     spread = np.sqrt(within / np.maximum(filled, 1))
-    return means, deviations, spread > _LEAST_SPREAD * np.abs(of_entries)
+    return deviations, spread > _LEAST_SPREAD * np.abs(of_entries)
+
+
+def _entries(X: CSR) -> Iterator[tuple[AnyArray, DoubleArray]]:
+    """Columns and values of the entries, some at a time, for memory."""
+    for start in range(0, X.data.size, _ENTRIES):
+        part = slice(start, start + _ENTRIES)
+        yield X.indices[part], X.data[part].astype(np.float64)
