@@ -184,7 +184,7 @@ def test_offsets_of_zero_are_no_centers() -> None:
     assert scaling.apply(X).nnz == 2
 
 
-def test_moments_are_those_of_the_whole_however_many_entries_are_read_at_a_time(
+def test_moments_are_the_same_however_many_entries_are_read_at_a_time(
     monkeypatch,
 ) -> None:
     X, _ = measurements()
