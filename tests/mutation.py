@@ -35,7 +35,10 @@ TARGETS = {
     "trees/bounds/linear_decisions.py": ["tests/trees/bounds/test_linear_decisions.py"],
     "metrics/intervals.py": ["tests/metrics/test_intervals.py", "tests/metrics/test_theorems.py"],
     "experiments/online_fdr": ["tests/experiments/online_fdr"],
-    "experiments/best_arm/always_valid.py": ["tests/experiments/best_arm/test_always_valid.py"],
+    "experiments/best_arm/always_valid.py": [
+        "tests/experiments/best_arm/test_always_valid.py",
+        "tests/experiments/best_arm/test_least_differences.py",
+    ],
     "trees/fastxml/growth.py": ["tests/trees/fastxml/test_fastxml.py"],
     "trees/fastxml/_partition_kernels.py": ["tests/trees/fastxml/test_fastxml.py"],
 }

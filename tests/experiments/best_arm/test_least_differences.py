@@ -33,6 +33,19 @@ def test_a_bound_is_above_epsilon_where_the_p_value_is_below_the_level(evidence,
 
 
 @pytest.mark.parametrize("evidence", EVIDENCE)
+def test_a_bound_is_where_the_p_value_crosses_the_level(evidence):
+    arms = [ArmStatistics.from_counts(20_000, one) for one in (6_000, 8_000, 7_500, 9_000)]
+    model = Bernoulli(evidence=evidence)
+    for arm, least in zip(arms[1:], least_differences(arms, DELTA, reward=model)[1:], strict=True):
+        assert least > 0.01
+        below, above = (
+            arm_p_value(arm, arms[0], reward=model, epsilon=least + by, n_treatments=3)
+            for by in (-1e-5, 1e-5)
+        )
+        assert below <= DELTA < above
+
+
+@pytest.mark.parametrize("evidence", EVIDENCE)
 def test_no_bound_exceeds_its_difference_at_any_look_more_often_than_it_may(evidence):
     rates, looks, each, runs = np.array([0.3, 0.3, 0.35]), 12, 60, 300
     rng = np.random.default_rng(7)
