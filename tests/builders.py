@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from typer.testing import CliRunner
 
 import labelwood
+from labelwood.cli.main import app
 from labelwood.core.estimator import LabelEstimator
 
 
@@ -109,3 +111,12 @@ def state(value: Any) -> Any:
     if isinstance(value, BaseEstimator):
         return type(value).__name__, state(vars(value))
     return value
+
+
+def run_command(*arguments: object) -> Any:
+    """What the command line gives in this process; its errors and warnings are raised."""
+    result = CliRunner().invoke(app, [str(one) for one in arguments])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return result

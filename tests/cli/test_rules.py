@@ -3,9 +3,8 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
 
-from labelwood.cli.main import app
+from builders import run_command
 
 ROWS = [("the cat purrs", "cat"), ("a dog barks", "dog"), ("the dog and the cat", "cat, dog")]
 ROWS += [("an owl hoots", "owl"), ("nothing at all", "none")]
@@ -24,11 +23,7 @@ def model(tmp_path):
 
 
 def run(*arguments):
-    result = CliRunner().invoke(app, [str(one) for one in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == 0, result.output
-    return result.stdout
+    return run_command(*arguments).stdout
 
 
 @pytest.fixture

@@ -3,20 +3,11 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
 
-from labelwood.cli.main import app
+from builders import run_command
 from labelwood.cli.source import in_options
 
 ROWS = [f"{i},a {pet} at noon,{pet}\n" for i, pet in enumerate(["cat", "dog", "owl"] * 8)]
-
-
-def run(*arguments):
-    result = CliRunner().invoke(app, [str(one) for one in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == 0, result.output
-    return result
 
 
 @pytest.fixture(scope="module")
@@ -29,15 +20,15 @@ def table(tmp_path_factory):
 @pytest.fixture(scope="module")
 def model(table):
     output = table.parent / "model"
-    run("train", table, "-o", output, "--learner", "onevsrest", "-q")
+    run_command("train", table, "-o", output, "--learner", "onevsrest", "-q")
     return output
 
 
 def test_remarks_name_options(table, model):
     remark = "no id column (rows are numbered from 0; name one by --id-column)"
-    assert remark in json.loads(run("info", table, "--json").stdout)["data"]
-    assert remark in run("predict", model, table).stderr
-    assert remark not in run("predict", model, table, "--id-column", "Vorgang").stderr
+    assert remark in json.loads(run_command("info", table, "--json").stdout)["data"]
+    assert remark in run_command("predict", model, table).stderr
+    assert remark not in run_command("predict", model, table, "--id-column", "Vorgang").stderr
 
 
 def test_the_name_of_a_file_is_no_option():

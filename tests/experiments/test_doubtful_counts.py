@@ -73,7 +73,8 @@ def test_an_arm_that_comes_twice_on_a_day_is_warned_of():
 def test_rows_without_days_add_up_without_a_word():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        analyze([("old", 100, 5), ("new", 100, 6), ("old", 90, 3), ("new", 95, 6)])
+        found = analyze([("old", 100, 5), ("new", 100, 6), ("old", 90, 3), ("new", 95, 6)])
+    assert [arm.count for arm in found.summary.arms] == [190, 195]
 
 
 # spellings

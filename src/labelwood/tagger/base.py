@@ -50,7 +50,7 @@ from labelwood.tagger.choice import (
 )
 from labelwood.tagger.comparison import compare, comparison_table
 from labelwood.tagger.inputs import content_hash, feature_data, is_matrix, labeled_data, texts_of
-from labelwood.tagger.names import features_by_name, label_names, warn_of_blanks
+from labelwood.tagger.names import features_by_name, label_names, warn_of_alike_labels
 from labelwood.tagger.overlap import check_sketch, sample_hashes, sketch
 from labelwood.tagger.scaling import Scaling, find_scaling
 from labelwood.trees.rules.label_rules import check_history
@@ -120,7 +120,7 @@ class BaseTagger(NamedParameters, FittedEstimator):
         check_parameters(self, self._constraints)
         start = time.perf_counter()
         dataset = memory.require_labels(labeled_data(X, y))
-        warn_of_blanks(label_names(dataset))
+        warn_of_alike_labels(label_names(dataset))
         memory.warn_of_constant(dataset)
         self.vectorizer_: Any = None
         if dataset.X is None:

@@ -29,11 +29,8 @@ def label_names(dataset: Dataset) -> Sequence[str]:
     return [str(label) for label in range(dataset.n_labels)]
 
 
-def warn_of_blanks(names: Sequence[str]) -> None:
-    """Warn of labels that are others but for blanks at their ends, as of "a; b" split at ";".
-
-    Those that are others but for capitals are warned of as well.
-    """
+def warn_of_alike_labels(names: Sequence[str]) -> None:
+    """Warn of labels that differ only in case, or in blanks at their ends ("a; b" split at ";")."""
     known = set(names)
     padded = [name for name in names if name != name.strip() and name.strip() in known]
     if padded:

@@ -1,5 +1,7 @@
 """One-sided bounds of differences: those that p-values invert, right at all looks together."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,6 +10,8 @@ from hypothesis import strategies as st
 from labelwood.experiments.best_arm import (
     ArmStatistics,
     Bernoulli,
+    Bounded,
+    SubGaussian,
     arm_p_value,
     least_differences,
 )
@@ -32,10 +36,14 @@ def test_a_bound_is_above_epsilon_where_the_p_value_is_below_the_level(evidence,
             assert (p <= DELTA) == (least > epsilon)
 
 
+KINDS = (Bernoulli, partial(Bounded, 0.0, 1.0), partial(SubGaussian, 0.5))
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=["bernoulli", "bounded", "sub-gaussian"])
 @pytest.mark.parametrize("evidence", EVIDENCE)
-def test_a_bound_is_where_the_p_value_crosses_the_level(evidence):
+def test_a_bound_is_where_the_p_value_crosses_the_level(kind, evidence):
     arms = [ArmStatistics.from_counts(20_000, one) for one in (6_000, 8_000, 7_500, 9_000)]
-    model = Bernoulli(evidence=evidence)
+    model = kind(evidence=evidence)
     for arm, least in zip(arms[1:], least_differences(arms, DELTA, reward=model)[1:], strict=True):
         assert least > 0.01
         below, above = (

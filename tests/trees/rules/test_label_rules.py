@@ -6,11 +6,10 @@ import json
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from typer.testing import CliRunner
 
 import labelwood
+from builders import run_command
 from labelwood import Dataset, OneVsRestSVM, Tagger, TextVectorizer
-from labelwood.cli.main import app
 from labelwood.core.topk import TopK
 from labelwood.errors import DataError, LabelwoodWarning
 from labelwood.tagger.decisions import changed, ranked_by_rules
@@ -229,12 +228,7 @@ def test_evaluation_is_after_the_rules(tagger):
 
 
 def run(*arguments):
-    """The command line in this process; its standard output."""
-    result = CliRunner().invoke(app, [str(one) for one in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == 0, result.output
-    return result.stdout
+    return run_command(*arguments).stdout
 
 
 @pytest.fixture
