@@ -1,6 +1,8 @@
 """The choice of the learner: by trial on held-out samples, within limits, reported as a table."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ import scipy.sparse as sp
 
 from builders import separable
 from labelwood import FastXMLClassifier, LabelTreeClassifier, OneVsRestSVM, metrics, synthetic
-from labelwood.auto import Candidate, Choice, Cost, choose_learner, expected_costs, forests, trials
+from labelwood.auto import Candidate, Choice, Cost, choose_learner, forests, trials
 from labelwood.auto import costs as costs_module
 from labelwood.auto.choice import _PRICES, choose, price
 from labelwood.auto.costs import Pilot, Size, expected_cost, grown, grown_time, scaled_cost
@@ -450,7 +452,7 @@ def test_calibration_takes_longer(monkeypatch, train, kind, n, factor):
     pilots = [Pilot(part.X.shape[0], 4.0, 4.0, 4000)]
     size = Size.of(train.X, train.Y, 1)._replace(n=n)
     plain, calibrated = (
-        expected_cost(kind(calibrate=one), 1.0, part, pilots, size, 10.0, 2.0)
+        expected_cost(kind(calibrate=one), 1.0, part, pilots, size, lambda model: 10 + 2 * model)
         for one in (False, True)
     )
     assert calibrated.seconds == pytest.approx(factor * plain.seconds)
@@ -466,7 +468,7 @@ def test_how_the_time_grows_is_seen_from_processor_time(monkeypatch, train):
         smaller = Pilot(n // 4, seconds, 1.0, 1000)
         monkeypatch.setattr(costs_module, "timed_fit", lambda _, part, one=smaller: one)
         pilots, tree = [Pilot(n, 4.0, 4.0, 4000)], LabelTreeClassifier()
-        cost = expected_cost(tree, 1.0, part, pilots, size, 10.0, 2.0)
+        cost = expected_cost(tree, 1.0, part, pilots, size, size.tree_peak)
         expected.append(cost.seconds)
     assert expected[0] == expected[1] == pytest.approx(4.0 * 100_000 / n)
 
@@ -476,11 +478,55 @@ def test_a_variant_costs_in_proportion_to_its_pilots():
     assert scaled_cost(Cost(10.0, 1200), pilots, others, 200) == Cost(30.0, 3200)
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*ha(s|ve) no sample")
-def test_the_expected_model_and_scratch_memory_are_of_the_right_size():
-    train = synthetic(20_000, 20_000, 5_000, random_state=0).train
-    costs = expected_costs(train.X, train.Y, n_jobs=1)
-    for name, kind in (("one-vs-rest", OneVsRestSVM), ("label tree", LabelTreeClassifier)):
-        size = kind(random_state=0, n_jobs=1).fit(train.X, train.Y).model_size
-        assert size < costs[name].bytes < 10 * size
+@pytest.mark.parametrize("kind", [OneVsRestSVM, LabelTreeClassifier, FastXMLClassifier])
+def test_the_size_of_a_model_is_foretold_from_a_part_with_few_of_the_labels(kind):
+    train = synthetic(8_000, 3_000, 1_500, random_state=0).train
+    estimator = kind(random_state=0, n_jobs=1)
+    if kind is FastXMLClassifier:
+        estimator.set_params(n_trees=3)
+    part = costs_module.head(held_out_parts(train.X, train.Y, 0)[0], 2_000)
+    C = estimator.C
+    pilots = [costs_module.timed_fit(costs_module.to_try(estimator, C, part), part)]
+    size = Size.of(train.X, train.Y, 1)
+    expected = expected_cost(estimator, C, part, pilots, size, lambda model: model).bytes
+    assert estimator.fit(train.X, train.Y).model_size / 1.4 < expected
+    assert expected < 1.4 * estimator.model_size
+
+
+_PEAK = """
+import ctypes, gc, json, re, sys, warnings
+from pathlib import Path
+import labelwood
+warnings.simplefilter("ignore")
+n, d, n_labels, n_nonzeros = map(int, sys.argv[1:])
+train = labelwood.synthetic(
+    n, d, n_labels, nonzeros_per_sample=n_nonzeros, random_state=0, n_jobs=2
+).train
+found = {}
+for one in labelwood.choose_learner(train.X, train.Y, n_jobs=2).candidates[:2]:
+    model = getattr(labelwood, one.learner)(**one.params, random_state=0, n_jobs=2)
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+    Path("/proc/self/clear_refs").write_text("5")  # forgets the largest resident set so far
+    peaks = []
+    for _ in range(2):
+        status = Path("/proc/self/status").read_text()
+        peaks.append(1024 * int(re.search(r"VmHWM:\\s+(\\d+)", status)[1]))
+        if len(peaks) == 1:
+            model.fit(train.X, train.Y)
+    found[one.name] = [one.cost.bytes, peaks[1] - peaks[0]]
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
+@pytest.mark.parametrize(
+    "shape", [(30_000, 20_000, 3_000, 8), (15_000, 20_000, 400, 100), (40_000, 5_000, 40, 12)]
+)
+def test_expected_memory_is_the_peak_of_a_fit(shape):
+    command = [sys.executable, "-c", _PEAK, *map(str, shape)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    for name, (expected, measured) in json.loads(done.stdout).items():
+        assert measured / 1.7 < expected < 1.7 * measured, name

@@ -1,7 +1,7 @@
 """Time and memory of a fit, from the same fit on parts of the data."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import joblib
@@ -14,13 +14,21 @@ from labelwood.core.kernel import compile_seconds
 from labelwood.core.lanes import WIDTH
 from labelwood.core.types import CSR
 from labelwood.linear.onevsrest import OneVsRestSVM
+from labelwood.linear.onevsrest.training import SHORT_ROW
 from labelwood.linear.tuning import Part, fit_quietly, nominal_seconds
+from labelwood.trees.fastxml import FastXMLClassifier
 
 _QUARTER = 4
-# The power of the samples by which the cost of a fit grows lies between the first two. Where the
-# quarter has few of the labels, the cost of each problem is what grows, by a lower power.
+# Limits of the power of the samples by which the time of a fit grows, and the size of a forest.
+# Where the quarter has few of the labels, what each problem takes is what grows, by a lower power.
 _POWERS = (0.7, 1.6)
 _POWERS_OF_EACH = (0.3, 1.2)
+# The same for the bytes of a linear model, for each block of labels: a word that is new to a label
+# becomes rarer the more samples there are. On training parts of 17 sets the power from a part to
+# all samples was 0.1 to 0.35 where these were more than twice the part.
+_POWERS_OF_BYTES = (0.15, 0.5)
+# Bytes that a fit takes whatever its data are.
+_BASE = 2**20
 WARM_UP_ROWS = 64
 # Of a fit: what one on four fifths of the samples costs, to calibrate. One-vs-rest goes on from the
 # first one: 1.3 to 1.8 times its time in all where that is more than a second (eleven sets).
@@ -61,7 +69,7 @@ def with_default_C(estimator: Any) -> Any:
 
 
 def to_try(estimator: Any, C: float, part: Part) -> Any:
-    """A copy to fit a part with; `C` is for all samples where it is tuned, and as it came else."""
+    """A copy to fit a part with: a tuned `C` is rescaled for the part, a given one is kept."""
     used = part.C_for(C) if isinstance(estimator.C, str) else C
     return clone(estimator).set_params(C=used, calibrate=False)
 
@@ -73,7 +81,11 @@ def head(part: Part, n: int) -> Part:
 
 
 class Size(NamedTuple):
-    """What scratch memory follows: rows, used features, non-zeros, labels that have a sample."""
+    """What memory follows: rows, used features, non-zeros, labels that have a sample, threads.
+
+    `n_pairs` are the pairs of a sample and a label, `nominal` the seconds by a formula
+    (`nominal_seconds`). Each `..._peak` is the memory of a fit in bytes, given that of its model.
+    """
 
     n: int
     d: int
@@ -96,22 +108,32 @@ class Size(NamedTuple):
             nominal_seconds(X, Y),
         )
 
-    @property
-    def one_vs_rest_scratch(self) -> float:
-        """Each thread has the weights of a block twice, and a few numbers a row and label."""
-        return self.n_threads * 4 * WIDTH * (3 * self.d + 4 * self.n)
+    def one_vs_rest_peak(self, model: float) -> float:
+        """The most of three phases: the rows are prepared, blocks are trained, they are joined.
 
-    @property
-    def tree_scratch(self) -> float:
-        """A copy of the rows for each thread at the root, and the labels' mean vectors."""
+        Preparing short rows also sorts their entries by feature, and keeps them so. Training holds
+        the rows and what is ready of the model, and for each thread the weights of a block twice,
+        with a few numbers a row and label. Joined blocks are held in two orders.
+        """
+        is_short = self.nonzeros <= SHORT_ROW * self.n
+        prepared = (35 if is_short else 15) * self.nonzeros
+        rows = (16 if is_short else 8) * self.nonzeros
+        trained = rows + self.n_threads * 4 * WIDTH * (3 * self.d + 4 * self.n) + model
+        return _BASE + max(prepared, trained, 2.4 * model)
+
+    def tree_peak(self, model: float) -> float:
+        """A copy of the rows, the labels' mean vectors, what the root is trained with, the trees.
+
+        Further threads have rows of their own below the root alone, where nodes are smaller.
+        """
         vectors = min(256 * self.n_labels, self.n_pairs * self.nonzeros / max(self.n, 1))
-        per_thread = 8 * self.nonzeros + 4 * WIDTH * (3 * self.n + self.d)
-        return 8 * self.nonzeros + 8 * vectors + self.n_threads * per_thread
+        root = 8 * self.nonzeros + 4 * WIDTH * (3 * self.n + self.d)
+        return _BASE + 8 * self.nonzeros + 8 * vectors + root + 2.2 * model
 
-    @property
-    def forest_scratch(self) -> float:
+    def forest_peak(self, model: float) -> float:
         """Each thread has the rows twice, the columns of a node, and a few numbers a row."""
-        return self.n_threads * (24 * self.nonzeros + 16 * self.n_pairs + 120 * self.n)
+        each = 24 * self.nonzeros + 16 * self.n_pairs + 120 * self.n
+        return self.n_threads * each + 2.2 * model  # the trees are concatenated
 
 
 def expected_cost(
@@ -120,31 +142,29 @@ def expected_cost(
     part: Part,
     pilots: Sequence[Pilot],
     size: Size,
-    scratch: float,
-    copies: float,
+    peak: Callable[[float], float],
 ) -> Cost:
-    """Time and memory of the whole fit: powers of the samples, through `pilots` and a smaller one.
+    """Time and memory of the whole fit, extrapolated from `pilots` and a smaller one.
 
-    `pilots` were fitted on `part` to try `C`, and `copies` is how often the model is held at the
-    peak.
+    `pilots` were fitted on `part` to try `C`; the smaller one is fitted here, on a quarter of the
+    part. `peak` is the memory of a fit in bytes, given that of its model.
     """
     n = part.X.shape[0]
     smaller = head(part, max(n // _QUARTER, 1))
     quarter = timed_fit(to_try(estimator, C, smaller), smaller)
     seconds, work, size_of_model = _medians(pilots)
     labels = (n_used_labels(smaller.Y), n_used_labels(part.Y), size.n_labels)
-    problems = tuple(_n_problems(estimator, one) for one in labels)
+    blocks = tuple(-(-one // WIDTH) for one in labels)
+    # Each block of one-vs-rest reads all rows; a tree is one problem.
+    problems = blocks if isinstance(estimator, OneVsRestSVM) else (1, 1, 1)
     # How the time grows is seen from the work: the time itself depends on what else is running.
     times = grown_time(quarter.work, work, (n, size.n), problems) / max(work, 1e-9)
-    return Cost(
-        _calibration_factor(estimator, size.n) * times * seconds,
-        int(scratch + copies * grown(quarter.bytes, size_of_model, (n, size.n), problems)),
-    )
-
-
-def _n_problems(estimator: Any, n_labels: int) -> int:
-    """Blocks of labels of one-vs-rest, each of which reads all rows; a tree is one problem."""
-    return -(-n_labels // WIDTH) if isinstance(estimator, OneVsRestSVM) else 1
+    if isinstance(estimator, FastXMLClassifier):  # its leaves are in proportion to the samples
+        model = grown(quarter.bytes, size_of_model, (n, size.n))
+    else:
+        sizes = (quarter.bytes, size_of_model)
+        model = grown(*sizes, (n, size.n), blocks, (_POWERS_OF_BYTES, _POWERS_OF_BYTES))
+    return Cost(_calibration_factor(estimator, size.n) * times * seconds, int(peak(model)))
 
 
 def n_used_labels(Y: CSR) -> int:
@@ -171,26 +191,34 @@ def _calibration_factor(estimator: Any, n: int) -> float:
 def scaled_cost(
     cost: Cost, pilots: Sequence[Pilot], others: Sequence[Pilot], scratch: float
 ) -> Cost:
-    """The cost of a variant, by the ratio of its pilots to those from which `cost` was expected."""
+    """The cost of a variant, by the ratio of its pilots to those from which `cost` was expected.
+
+    `scratch` are the bytes that do not follow the size of the model.
+    """
     (_, work, size), (_, more_work, more_size) = _medians(pilots), _medians(others)
     seconds = more_work / max(work, 1e-9) * cost.seconds
     return Cost(seconds, int(scratch + more_size / size * (cost.bytes - scratch)))
 
 
 def grown(
-    quarter: float, part: float, n: tuple[int, int], problems: tuple[int, ...] = (1, 1, 1)
+    quarter: float,
+    part: float,
+    n: tuple[int, int],
+    problems: tuple[int, ...] = (1, 1, 1),
+    powers: tuple[tuple[float, float], tuple[float, float]] = (_POWERS, _POWERS_OF_EACH),
 ) -> float:
-    """What grows like a power of the samples, from its value at a quarter of a part and there.
+    """A power of the samples, fitted through the values at a quarter of a part and at the part.
 
     `n` are the samples of the part and of all, `problems` how many problems the quarter, the part
     and all samples have: few samples have few of the labels, and only what each problem takes
-    grows like a power.
+    grows like a power. `powers` are the limits of the power, where the quarter has all labels and
+    where it has hardly any.
     """
     of_quarter, of_part, of_all = (max(one, 1) for one in problems)
     each = max(part, 1e-9) / of_part
     power = np.log(each / max(quarter / of_quarter, 1e-9)) / np.log(_QUARTER)
     share = min(of_quarter / of_all, 1.0)  # a problem more or less must not move the limits far
-    low, high = share * np.array(_POWERS) + (1 - share) * np.array(_POWERS_OF_EACH)
+    low, high = share * np.array(powers[0]) + (1 - share) * np.array(powers[1])
     return float(of_all * each * (n[1] / max(n[0], 1)) ** np.clip(power, low, high))
 
 

@@ -22,7 +22,6 @@ _FEW_TREES = 10
 # points above to 0.0 below on the training parts of CAL500, Corel5k, imclef07a, Bibtex, enron_corr
 # and Delicious.
 _DOUBT = 1.0
-_COPIES = 2.2  # how often a model is held at the peak: the trees are concatenated
 
 
 class _Forests:
@@ -112,9 +111,9 @@ def try_forest(estimator: Any, parts: tuple[Part, ...], objective: str, size: Si
 
 def _cost(estimator: Any, forests: _Forests, size: Size, overhead: float) -> Cost:
     """Time and memory in proportion to the trees, but for the seconds of a fit without any."""
-    first, part, scratch = forests.first, forests.parts[0], size.forest_scratch
+    first, part, scratch = forests.first, forests.parts[0], size.forest_peak(0)
     counted = clone(first).set_params(calibrate=estimator.calibrate)
-    cost = expected_cost(counted, estimator.C, part, forests.pilots, size, scratch, _COPIES)
+    cost = expected_cost(counted, estimator.C, part, forests.pilots, size, size.forest_peak)
     times = estimator.n_trees / first.n_trees
     fixed = min(overhead / max(np.median([one.seconds for one in forests.pilots]), 1e-9), 1.0)
     seconds = (fixed + (1 - fixed) * times) * cost.seconds

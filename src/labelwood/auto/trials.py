@@ -63,8 +63,6 @@ _CLOSE = 2.0
 # One-vs-rest is not tried where it would take this many nominal seconds in one thread: its time
 # grows with samples × labels, and that of a trial with it.
 _MAX_NOMINAL = 7200.0
-# How often a model is held at the peak: one-vs-rest concatenates its blocks.
-_COPIES = {"one-vs-rest": 2.1, "tree": 1.1}
 
 
 class _Trials:
@@ -185,8 +183,8 @@ def _try_one_vs_rest(
     trials = _Trials(estimator, parts, objective)
     tuning = trials.tuned()
     best = _nearest(tuning)
-    scratch, pilots = size.one_vs_rest_scratch, trials.pilots[best.C]
-    cost = expected_cost(estimator, best.C, parts[0], pilots, size, scratch, _COPIES["one-vs-rest"])
+    pilots = trials.pilots[best.C]
+    cost = expected_cost(estimator, best.C, parts[0], pilots, size, size.one_vs_rest_peak)
     name = type(estimator).__name__
     return Candidate("one-vs-rest", name, {"C": tuning.C}, cost, best.precisions, best.score)
 
@@ -207,8 +205,8 @@ def _try_trees(
     reach = None if doublings is None else _NEAR
     tuning = trials.tuned(doublings or 0, least, reach)
     kind, best = type(estimator).__name__, _nearest(tuning)
-    scratch, pilots = size.tree_scratch, trials.pilots[best.C]
-    cost = expected_cost(estimator, best.C, parts[0], pilots, size, scratch, _COPIES["tree"])
+    pilots = trials.pilots[best.C]
+    cost = expected_cost(estimator, best.C, parts[0], pilots, size, size.tree_peak)
     tree = Candidate("label tree", kind, {"C": tuning.C}, cost, best.precisions, best.score)
     found = [tree]
     for name, params in _variants(estimator, size).items():
@@ -226,7 +224,7 @@ def _try_trees(
             trees = clone(estimator).set_params(n_trees=n_trees)
             more = _Trials(trees, parts, objective, search)
             quality = more.quality(best.C)
-            costs = scaled_cost(cost, pilots, more.pilots[best.C], scratch)
+            costs = scaled_cost(cost, pilots, more.pilots[best.C], size.tree_peak(0))
             found.append(varied._replace(cost=costs, precisions=quality[0], score=quality[1]))
     return found
 
@@ -292,10 +290,10 @@ def _without_trial(rest: Any, tree: Any, size: Size) -> list[Candidate]:
             name,
             type(one).__name__,
             {"C": type(one)().C} if isinstance(one.C, str) else {},
-            Cost(nominal, int(scratch)),
+            Cost(nominal, int(memory)),
         )
-        for name, one, scratch in (
-            ("one-vs-rest", rest, size.one_vs_rest_scratch),
-            ("label tree", tree, size.tree_scratch),
+        for name, one, memory in (
+            ("one-vs-rest", rest, size.one_vs_rest_peak(0)),
+            ("label tree", tree, size.tree_peak(0)),
         )
     ]

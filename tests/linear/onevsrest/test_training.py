@@ -32,7 +32,7 @@ def test_rows_found_without_a_scan_are_those_of_a_scan_to_the_bit(monkeypatch, w
     monkeypatch.setattr(kernels, way, counted)
     quick = OneVsRestSVM(n_negatives=20, random_state=0).fit(X, Y)
     assert max(found) >= 0  # so rows were looked up in this way
-    monkeypatch.setattr(training, "_SHORT_ROW", 0)
+    monkeypatch.setattr(training, "SHORT_ROW", 0)
     slow = OneVsRestSVM(n_negatives=20, random_state=0).fit(X, Y)
     for name in ("postings_weights_", "intercept_", "n_working_", "n_rounds_", "objective_"):
         np.testing.assert_array_equal(getattr(quick, name), getattr(slow, name))

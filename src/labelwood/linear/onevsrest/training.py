@@ -25,7 +25,7 @@ from labelwood.linear.onevsrest.working_sets import Block, Problem, Settings, tr
 
 # Rows with more non-zeros than this on average share features of some weight with every block,
 # so that looking them up by feature never pays (EURLEX57K has 230, short titles have 9).
-_SHORT_ROW = 64
+SHORT_ROW = 64
 
 
 def label_costs(
@@ -149,7 +149,7 @@ def _mask(rows: IndexArray | None, n: int) -> NDArray[np.bool_]:
 def _postings_of_rows(X: CSRArrays, n_features: int) -> tuple[CSRArrays, float, bool]:
     """The rows of each feature, if rows are short, the largest Σ|x_f|, whether some x_f < 0."""
     n = X.indptr.size - 1
-    if X.indices.size > _SHORT_ROW * n:
+    if X.indices.size > SHORT_ROW * n:
         nothing = np.zeros(n_features + 1, dtype=np.int64)
         return CSRArrays(nothing, X.indices[:0], X.data[:0]), 0.0, False
     columns = sp.csc_array(make_csr(X.indptr, X.indices, X.data, (n, n_features)))
