@@ -3,12 +3,12 @@
 The arithmetic is that of `BestArmExperiment`, by the same kernels; each run has its own stream.
 """
 
-from math import log, sqrt
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
-from labelwood.core._kernels import next_double
+from labelwood.core._kernels import next_double, next_normal
 from labelwood.core.allocation import empty, zeros
 from labelwood.core.kernel import exact_kernel
 from labelwood.core.types import DoubleArray, PointerArray
@@ -32,19 +32,6 @@ from labelwood.experiments.evidence import (
 )
 
 GAUSSIAN, TWO_POINTS = 0, 1
-
-
-@exact_kernel
-def next_normal(state: NDArray[np.uint64]) -> float:
-    """A standard normal draw by the polar method (Marsaglia and Bray 1964)."""
-    while True:
-        x = 2 * next_double(state) - 1
-        y = 2 * next_double(state) - 1
-        square = x * x + y * y
-        # The second number that the polar method makes is dropped, so that a stream has no memory
-        # besides its state.
-        if 0 < square < 1:
-            return x * sqrt(-2 * log(square) / square)
 
 
 @exact_kernel
