@@ -185,7 +185,7 @@ class RunningPValue:
     def update(self, statistics: Sequence[ArmStatistics]) -> float:
         """The p-value once these statistics, of all rewards so far, have been looked at."""
         if len(statistics) != self.n_arms:
-            raise DataError(f"statistics of {self.n_arms} arms wanted, got {len(statistics)}")
+            raise DataError(f"statistics of {self.n_arms} arms are needed, got {len(statistics)}")
         for arm in statistics:
             check_statistics(self.reward, arm)
         control = statistics[self.control]

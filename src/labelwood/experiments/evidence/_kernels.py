@@ -319,7 +319,7 @@ def decide_by_evidence(
 ) -> tuple[int, int, int]:
     """The arm to end with or -1, the arm of the largest mean, and how many arms are `chosen`.
 
-    With K treatments, evidence of K/δ is wanted. The experiment ends with the control when there
+    With K treatments, evidence of K/δ is required. The experiment ends with the control when there
     is so much against every treatment being more than ε better than it; and with the leader when
     there is so much for its being more than ε better than the control, and against every other
     being more than ε better than the leader. A wrong arm has one true null hypothesis among its

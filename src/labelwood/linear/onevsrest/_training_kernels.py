@@ -173,10 +173,10 @@ def find_by_bounds(
 ) -> int:
     """The rows outside the working set that score above `threshold`, few of which are scored.
 
-    The best of sixteen scores is at most Σ x_f · max_l w_lf + max_l b_l: one number a feature,
-    which fit into the cache where sixteen weights a feature do not. Only rows whose bound is above
-    `threshold` are scored. `has_negative` tells whether some x_f are negative. Finds the same rows
-    as `scan_block`.
+    The best of sixteen scores is at most Σ x_f · max_l w_lf + max_l b_l: one number per feature,
+    which fit into the cache where sixteen weights per feature do not. Only rows whose bound is
+    above `threshold` are scored. `has_negative` tells whether some x_f are negative. Finds the same
+    rows as `scan_block`.
     """
     alive = load(live, _START)
     zero, outside = splat(np.float32(0)), splat(-_HUGE)
