@@ -146,7 +146,7 @@ def test_rewards_of_every_kind_can_be_drawn():
     ("arguments", "message"),
     [
         (["--means", "0.1,x"], "--means takes numbers with commas between. Got '0.1,x'"),
-        (["--means", "0.1"], "a mean for each of at least 2 arms is wanted"),
+        (["--means", "0.1"], "means must hold a number for each of at least 2 arms"),
         (["--means", "0,2"], "means must be finite and in"),
         (["--means", "0,1", "--reward", "poisson"], "--reward must be one of bernoulli, bounded"),
         (["--means", "0,1", "--sigma", 2], "--sigma does not apply to bernoulli rewards"),

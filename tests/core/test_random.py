@@ -1,6 +1,13 @@
 import numpy as np
+from scipy.stats import kstest
 
-from labelwood.core._kernels import next_below, next_double, next_uint64, shuffle
+from labelwood.core._kernels import (
+    next_below,
+    next_double,
+    next_normal,
+    next_uint64,
+    shuffle,
+)
 from labelwood.core.random import kernel_states, seed_sequence
 
 
@@ -42,6 +49,11 @@ def test_doubles_lie_in_the_unit_interval_around_a_half():
     assert draws.min() >= 0
     assert draws.max() < 1
     assert abs(draws.mean() - 0.5) < 0.02
+
+
+def test_normal_draws_have_the_normal_distribution():
+    state = kernel_states(0, 1)[0]
+    assert kstest([next_normal(state) for _ in range(5_000)], "norm").pvalue > 0.001
 
 
 def test_shuffle_permutes_the_first_n_only():

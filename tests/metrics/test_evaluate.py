@@ -203,7 +203,7 @@ def test_a_sparse_matrix_of_scores_is_ranked_as_its_topk() -> None:
         ({"ranking": TOP, "taxonomy": TREE}, "need label sets: pass labels="),
         ({"ranking": TOP, "label_names": ["a"]}, "label_names has 1 entries, Y_true 6 labels"),
         ({"ranking": TOP, "propensity": [0.5]}, "one for each of 6 labels"),
-        ({"ranking": TOP, "ks": [6]}, "holds 5 labels a sample and k is 6"),
+        ({"ranking": TOP, "ks": [6]}, "holds 5 labels per sample and k is 6"),
         ({"ranking": TopK([[0]], [[1]]), "ks": [1]}, "1 sample and 6 labels, Y_true of 80"),
         ({"labels": GUESS[:10]}, r"one shape. Got \(80, 6\) and \(10, 6\)"),
     ],

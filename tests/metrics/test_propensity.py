@@ -94,8 +94,8 @@ def test_a_copy_of_an_estimator_has_an_equal_one() -> None:
     [
         ({"Y": np.zeros((0, 3))}, "at least one sample"),
         ({"Y": [[0, 3]]}, "must hold zeros and ones"),
-        ({"Y": [[1, 0]], "n_samples": 5}, r"one whole number a label.*shape \(1, 2\) instead"),
-        ({"Y": [0.5], "n_samples": 5}, "one whole number a label.*Got an array of float64"),
+        ({"Y": [[1, 0]], "n_samples": 5}, r"one whole number per label.*shape \(1, 2\) instead"),
+        ({"Y": [0.5], "n_samples": 5}, "one whole number per label.*Got an array of float64"),
         ({"Y": [2, -1], "n_samples": 5}, r"Label 1 has the count -1, outside 0…5"),
         ({"Y": [6], "n_samples": 5}, r"Label 0 has the count 6, outside 0…5"),
     ],

@@ -152,7 +152,7 @@ def test_ndcg_agrees_with_scikit_learn_where_there_are_no_ties(k: int) -> None:
         (TopK([[-1, 1]], [[1, 0]]), 2, "−1 before a label"),
         (TopK([[0, 1]], [[0, 1]]), 2, "not best first: score 1 follows 0"),
         (TopK([[0, 1]], [[0, np.nan]]), 2, "not best first: score nan follows 0"),
-        (TopK([[0]], [[1]]), 2, "holds 1 labels a sample and k is 2: predict at least 2"),
+        (TopK([[0]], [[1]]), 2, "holds 1 labels per sample and k is 2: predict at least 2"),
         (TopK([[0], [1]], [[1], [1]]), 1, "2 samples and 3 labels, Y_true of 1 sample "),
         (TopK([[0]], [[1]], np.arange(4)), 1, "1 sample and 4 labels, Y_true of 1 sample and 3"),
         (sp.csr_array((1, 4)), 1, "1 sample and 4 labels, Y_true of 1 sample and 3"),

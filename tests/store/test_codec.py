@@ -73,7 +73,7 @@ def test_propensities_survive_the_codec():
         ({"n_samples": 4}, "Label 0 has the count 5, outside 0…4"),
         ({"a": -1}, "'a' parameter of Propensity must be"),
         ({"counts": {"$array": "gone"}}, "'gone' is missing"),
-        ({"counts": "many"}, "one whole number a label"),
+        ({"counts": "many"}, "one whole number per label"),
         ({"p": 1}, "unexpected keyword argument"),
     ],
 )

@@ -52,7 +52,7 @@ class _Forests:
         return mean_quality([quality_on(part, model, self.objective) for part, model in pairs])
 
     def expected_score(self, n_trees: int) -> float:
-        """The score of a larger forest, if what it lacks falls like one over the trees."""
+        """The score of a larger forest, assuming the gap to the limit shrinks as 1/n_trees."""
         sizes = sorted(self.qualities)[-2:]
         few, many = sizes[0], sizes[-1]
         if few == many:

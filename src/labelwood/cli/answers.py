@@ -69,7 +69,7 @@ class Answers:
             self._write(file, chosen, long, decimal_comma)
 
     def json_lines(self) -> Iterator[str]:
-        """One line a sample: its id, its labels and their scores."""
+        """One line per sample: its id, its labels and their scores."""
         for row, labels in enumerate(self.labels):
             scored = [
                 {"label": name, self.what: score}

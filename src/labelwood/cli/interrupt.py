@@ -1,4 +1,4 @@
-"""Ctrl-C, also where a library lets it drop.
+"""Ctrl-C, even where a library swallows it.
 
 A KeyboardInterrupt that is raised inside a callback of C code, such as one of the compiler's,
 is printed and forgotten, and what the callback left undone may fail later as another error.
@@ -33,11 +33,11 @@ def remember_interrupts() -> None:
 
 
 def interrupted() -> bool:
-    """Whether an interruption was asked for, also one that was dropped."""
+    """Whether an interruption was asked for, also one that was swallowed."""
     return _asked
 
 
 def stop_if_interrupted() -> None:
-    """Raise an interruption that was dropped."""
+    """Raise an interruption that was swallowed."""
     if _asked:
         raise KeyboardInterrupt

@@ -116,7 +116,7 @@ def _mimic(tagger: Any, label: str, data: Path | None, max_leaves: int) -> Any:
 @rules.command()
 def edit(
     model: options.ModelPath,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Rules for labels, one a line.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Rules for labels, one per line.")],
     data: Data = None,
     output: Annotated[
         Path | None,
@@ -168,7 +168,7 @@ def _text_of_rules(file: Path) -> str:
     source = read_source(file, may_be_empty=True)
     if source.is_empty:
         raise DataError(
-            f"{file} is empty; write rules, one a line, or to remove all rules of the model a "
+            f"{file} is empty; write rules, one per line, or to remove all rules of the model a "
             "comment in their place: # none"
         )
     return source.decode(source.data, 1)

@@ -37,10 +37,10 @@ class Source:
         str | None, typer.Option(help="Format of DATA, when its name and content do not tell.")
     ] = None
     label_names: Annotated[
-        Path | None, typer.Option(help="File with the label names, or ids and names, one a line.")
+        Path | None, typer.Option(help="File with the label names, or ids and names, one per line.")
     ] = None
     feature_names: Annotated[
-        Path | None, typer.Option(help="File with the feature names, one a line.")
+        Path | None, typer.Option(help="File with the feature names, one per line.")
     ] = None
     taxonomy: Annotated[
         str | None,

@@ -1,7 +1,9 @@
-"""Kernels that several algorithms share: a random generator, and the k best labels.
+"""Kernels that several algorithms share: random numbers, and the k best labels.
 
 The generator is xoshiro256++ on an explicit state array (Blackman and Vigna 2021).
 """
+
+from math import log, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +46,19 @@ def next_double(state: NDArray[np.uint64]) -> float:
     """A random number in [0, 1)."""
     # The upper 53 bits make a multiple of 2⁻⁵³, which is the spacing of doubles just below 1.
     return (next_uint64(state) >> np.uint64(11)) * 1.1102230246251565e-16
+
+
+@exact_kernel
+def next_normal(state: NDArray[np.uint64]) -> float:
+    """A standard normal number by the polar method (Marsaglia and Bray 1964)."""
+    while True:
+        x = 2 * next_double(state) - 1
+        y = 2 * next_double(state) - 1
+        square = x * x + y * y
+        # The second number that the polar method makes is dropped, so that a stream has no memory
+        # besides its state.
+        if 0 < square < 1:
+            return x * sqrt(-2 * log(square) / square)
 
 
 @exact_kernel

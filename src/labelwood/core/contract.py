@@ -27,10 +27,10 @@ class FittedEstimator(BaseEstimator, ABC):
 
     A subclass declares `_constraints` (its parameters), `_fitted` (its fitted attributes, of
     sizes that `_sizes` names) and calls `check_parameters(self, self._constraints)` first in
-    `fit`. Its `fit`, `partial_fit`, `add_labels` and `add_trees` are all-or-nothing: when one of
-    them raises, every attribute is what it was before the call, lists, dicts and nested estimators
-    included. Fitted arrays are not copied for that: a method must replace them, or name those
-    that it writes into in `_updated_in_place`.
+    `fit`. Its methods named in `_FITTING_METHODS` are all-or-nothing: when one of them raises,
+    every attribute is what it was before the call, lists, dicts and nested estimators included.
+    Fitted arrays are not copied for that: a method must replace them, or name those that it writes
+    into in `_updated_in_place`.
 
     What is derived from fitted attributes for speed alone is in attributes `_kept_…`, which
     `_keep_derived` sets at the end of these methods. Copies and pickles make it themselves: joblib

@@ -228,7 +228,7 @@ class LabelEstimator(ClassifierMixin, FittedEstimator):
     def _check_new_columns(self, Y: object, labels: Sequence[object], n: int) -> CSR:
         """Y as an indicator whose columns are `labels`, which can stand beside those known."""
         if not self.multilabel_:
-            raise DataError("New labels need a model of label sets, not of one class a sample.")
+            raise DataError("New labels need a model of label sets, not of one class per sample.")
         kind = np.str_ if self.classes_.dtype.kind == "U" else np.integer
         names = np.asarray(labels)
         if isinstance(labels, str) or (names.ndim == 1 and np.unique(names).size < names.size):

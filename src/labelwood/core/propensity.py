@@ -134,7 +134,7 @@ def _check_counts(counts: object, n_samples: int) -> NDArray[np.int64]:
     values = np.asarray(counts)
     if values.ndim != 1 or (values.size and values.dtype.kind not in "iu"):
         raise DataError(
-            "Propensities are computed from one whole number a label, the samples that have it. "
+            "Propensities are computed from one whole number per label, the samples that have it. "
             f"Got an array of {values.dtype} and shape {values.shape} instead."
         )
     bad = np.flatnonzero((values < 0) | (values > n_samples))

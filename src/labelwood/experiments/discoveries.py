@@ -26,7 +26,9 @@ def best_arms(means: ArrayLike, *, epsilon: float = 0.0, control: int = 0) -> li
     """
     mu = numbers(means)
     if mu.ndim != 1 or mu.size < 2 or not np.isfinite(mu).all():
-        raise DataError(f"a finite mean for each of at least 2 arms is wanted. Got {means!r}.")
+        raise DataError(
+            f"means must hold a finite number for each of at least 2 arms. Got {means!r}."
+        )
     params.check_parameter("best_arms", "epsilon", epsilon, params.Real(low=0))
     arms = params.Integer(low=0, high=mu.size - 1)
     params.check_parameter("best_arms", "control", control, arms)

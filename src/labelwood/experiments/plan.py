@@ -38,7 +38,9 @@ def effective_gaps(means: ArrayLike, *, epsilon: float = 0.0, control: int = 0) 
     """
     mu = numbers(means)
     if mu.ndim != 1 or mu.size < 2 or not np.isfinite(mu).all():
-        raise DataError(f"a finite mean for each of at least 2 arms is wanted. Got {shown(means)}.")
+        raise DataError(
+            f"means must hold a finite number for each of at least 2 arms. Got {shown(means)}."
+        )
     params.check_parameter("effective_gaps", "epsilon", epsilon, params.Real(low=0))
     arms = params.Integer(low=0, high=mu.size - 1)
     params.check_parameter("effective_gaps", "control", control, arms)

@@ -30,7 +30,7 @@ class StoppingBound:
     tau : tuple of float
         τ_i of eq. (4.15), the pulls of each arm after which its bounds are narrow enough.
     probability : float
-        At least so often the bound holds.
+        The bound holds with at least this probability.
     order : float
         Σ of the nearly optimal order of Simchowitz, Jamieson and Recht 2017, without its
         constant; infinite where two arms are best.
@@ -80,7 +80,9 @@ def stopping_bound(
     """
     mu = numbers(means)
     if mu.ndim != 1 or mu.size < 2 or not np.isfinite(mu).all():
-        raise DataError(f"a finite mean for each of at least 2 arms is wanted. Got {means!r}.")
+        raise DataError(
+            f"means must hold a finite number for each of at least 2 arms. Got {means!r}."
+        )
     name = "stopping_bound"
     params.check_parameter(name, "delta", delta, DELTA)
     params.check_parameter(name, "epsilon", epsilon, params.Real(low=0))

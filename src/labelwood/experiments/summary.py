@@ -46,7 +46,7 @@ class Summary:
     p_value : float
         One-sided: of no treatment being more than ε better than the control.
     winners : sequence of int
-        The treatments whose own p-value, which pays for all of them, is at most δ.
+        The treatments whose own p-value, corrected for all K of them (union bound), is at most δ.
     ended : str
         "winner", "control", "limit", "closed", or "" while it is running.
     best : int or None

@@ -167,7 +167,10 @@ def _part(X: CSR, Y: CSR, rows: AnyArray, held_out: AnyArray) -> Part:
 
 
 def _affordable_share(X: CSR, Y: CSR) -> float:
-    """How large a share of the samples a trial may be fitted on; above 1, so many folds."""
+    """How large a share of the samples a trial may be fitted on.
+
+    A value f > 1 means that f folds are affordable.
+    """
     fit = nominal_seconds(X, Y)
     trial = max(_BUDGET * fit, _SMALL_BUDGET) / _N_TRIALS
     return float((trial / max(fit, 1e-9)) ** (1 if trial > fit else 1 / _GROWTH))
@@ -211,14 +214,14 @@ def search_C(
         return tried[step].score
 
     first, half = score(start), score(start - 1)
-    falls = half - first > _doubt(tried, start - 1, start)
+    falls = half - first > _required_gain(tried, start - 1, start)
     near = (start, start - 1) if falls else (start, start + 1, start - 1)
     best = max(near, key=score)  # the first among equals: the start
     direction = best - start
     while direction and least < best < most and score(best + direction) > score(best):
         best += direction
     near_first = sorted(tried, key=lambda step: abs(step - start))
-    best = max(near_first, key=lambda step: score(step) - _doubt(tried, step, start))
+    best = max(near_first, key=lambda step: score(step) - _required_gain(tried, step, start))
     trials = tuple(Trial(default * 2.0**step, *one[:2]) for step, one in sorted(tried.items()))
     C = float(f"{default * 2.0 ** (best + _vertex(tried, best)):.3g}")
     gain = 100 * (tried[best].score - tried[start].score)
@@ -228,7 +231,7 @@ def search_C(
     return Tuning(C, trials, f"better than {value} by {gain:.2f} points")
 
 
-def _doubt(tried: dict[int, Quality], step: int, start: int) -> float:
+def _required_gain(tried: dict[int, Quality], step: int, start: int) -> float:
     """What a step must gain on the first one, from the paired differences of the samples."""
     one, other = tried[step].per_sample, tried[start].per_sample
     if step == start or one is None or other is None:

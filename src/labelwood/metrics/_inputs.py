@@ -54,8 +54,8 @@ def ranked_labels(
     known = n_labels if top.classes is None else len(top.classes)
     if top.k < min(k, known):
         raise DataError(
-            f"The ranking holds {top.k} labels a sample and k is {k}: "
-            f"predict at least {k} labels a sample, or ask for k ≤ {top.k}."
+            f"The ranking holds {top.k} labels per sample and k is {k}: "
+            f"predict at least {k} labels per sample, or ask for k ≤ {top.k}."
         )
     _check_rows(top)
     labels = np.full((n, k), -1, dtype=np.int32)

@@ -61,7 +61,7 @@ class PerLabel:
         return int(self.true.size)
 
     def rows(self) -> Iterator[tuple[object, ...]]:
-        """One row a label, in the order of `COLUMNS`; None where a figure is not defined."""
+        """One row per label, in the order of `COLUMNS`; None where a figure is not defined."""
         names = [""] * len(self) if self.names is None else self.names
         propensity = np.full(len(self), np.nan) if self.propensity is None else self.propensity
         counts = (self.true.tolist(), self.predicted.tolist(), self.correct.tolist())

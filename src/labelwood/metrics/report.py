@@ -173,7 +173,7 @@ class Evaluation(Mapping[str, float]):
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
     def write_per_label_csv(self, path: str | Path) -> None:
-        """Write one row a label: counts, precision, recall, F1 and propensity."""
+        """Write one row per label: counts, precision, recall, F1 and propensity."""
         self.per_label.write_csv(path)
 
 

@@ -34,7 +34,7 @@ def plot_states(axes: Any, values: object, states: object) -> None:
     """
     y, z = as_numbers(values), np.asarray(states)
     if y is None:
-        raise DataError("values must be numbers, one a step.")
+        raise DataError("values must be numbers, one per step.")
     if y.ndim != 1 or y.shape != z.shape:
         raise DataError(
             f"values and states must be two lists of one length. Got {y.shape} and {z.shape}."
@@ -151,7 +151,7 @@ def plot_timeline(
     """
     y = as_numbers(values)
     if y is None:
-        raise DataError("values must be numbers, one a step.")
+        raise DataError("values must be numbers, one per step.")
     if y.shape != timeline.probabilities.shape:
         raise DataError(f"{y.size} values and {timeline.probabilities.size} steps of a timeline")
     axes.plot(y, ".", markersize=2, color="gray", label="value")

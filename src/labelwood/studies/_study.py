@@ -26,7 +26,7 @@ class Options:
     def file(self, name: str) -> Path:
         """A file of the data folder."""
         if self.data is None:
-            raise DataError(f"{name} is wanted, and no data folder was given")
+            raise DataError(f"{name} is needed, and no data folder was given")
         return self.data / name
 
 

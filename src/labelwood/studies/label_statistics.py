@@ -1,4 +1,4 @@
-"""How many labels, label sets and labels a sample there are in each data set.
+"""How many labels, label sets and labels per sample there are in each data set.
 
 Figure 1 of Liu and Tsang (JMLR 2017), "Making Decision Trees Feasible in Ultrahigh Feature and
 Label Dimensions", on the data sets at hand: the distribution of the number of labels of a sample,
@@ -38,7 +38,7 @@ def rows(part: str, options: Options) -> Iterator[Row]:
 
 
 def statistics(data: "Dataset") -> dict[str, float]:
-    """Labels, label sets and labels a sample of a data set.
+    """Labels, label sets and labels per sample of a data set.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def _files(part: str) -> list[str]:
 
 STUDY = Study(
     name="label-statistics",
-    title="Labels, label sets and labels a sample of the data sets at hand",
+    title="Labels, label sets and labels per sample of the data sets at hand",
     parts={part: _files(part) for part in SETS},
     columns={
         "data": "",
@@ -98,7 +98,7 @@ STUDY = Study(
     draw=draw,
     notes=lambda options: (
         "Training parts. label sets: different ones; once: of a single sample; entropy: of the "
-        "label sets, in bits (theorem 12); mean, median, most: labels a sample.",
+        "label sets, in bits (theorem 12); mean, median, most: labels per sample.",
         *([f"The first {QUICK_SAMPLES} samples."] if options.quick else []),
     ),
 )

@@ -22,8 +22,8 @@ from labelwood.errors import DataError
 KEPT = 4096
 """Hashes that a model keeps, 32 KB; up to so many different samples the overlap is exact."""
 _SHARE = 0.05
-"""What may be known beyond the share of training samples that repeat others. Short texts do so
-honestly, and known samples move a figure by at most their share of its distance to 100."""
+"""Overlap tolerated beyond the duplicates within the training data: short texts repeat
+legitimately, and an overlap of 5 % can raise a metric by at most 5 % of its distance to 100."""
 _LEVEL = 0.01
 """How improbable an estimated share must be, if no more than that is known, for a warning."""
 _BLOCK = 2**20  # non-zeros hashed at once

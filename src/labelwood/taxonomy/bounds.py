@@ -16,8 +16,8 @@ from labelwood.core.types import DoubleArray
 from labelwood.taxonomy.process import Process
 
 _DATA = (
-    "instances of length one that are drawn independently, labels that follow (1), "
-    "and |u·x| ≥ γ at every node"
+    "instances of length one that are drawn independently, labels drawn from the "
+    "linear-threshold model, eq. (1), and |u·x| ≥ γ at every node"
 )
 _CHERNOFF = (1 - np.log(2)) / 2  # of the event that an eigenvalue is below half its mean
 _MOST_DOUBLINGS = 100
@@ -33,7 +33,9 @@ def regret_bound(process: Process, t: int) -> Bound:
     - eigenvalues: the examples do not spread over all directions, P(A) e(t + 1)² exp(−λ²n/304);
     - examples: there are too few of them, P(A) exp(−n/5),
 
-    where n = (t − 1) P(A) / 2^(h + 1). `parts` has what each node adds to them (remark 2).
+    where P(A) is the probability that the true predictor gives all ancestors of the node
+    (`Process.predicted`) and n = (t − 1) P(A) / 2^(h + 1). `parts` has what each node adds to them
+    (remark 2).
 
     Parameters
     ----------
@@ -98,7 +100,7 @@ def _minimal_t(process: Process) -> float:
 
 
 def sharper_regret_bound(process: Process, t: int) -> Bound:
-    """The same regret as in `regret_bound`, with what is lost on the way to theorem 1 put back.
+    """The same regret as in `regret_bound`, without the slack in the proof of theorem 1.
 
     The number N of a node's examples is binomial, so that no limit for it is needed: with
     E[e^(−aN)] = (1 − μ(1 − e^(−a)))^(t − 1) the terms of a node are P(A) times
@@ -248,7 +250,7 @@ def bias_bound(eigenvalue: float) -> Bound:
       regularization    0.125
       current instance  0.125
       sharp             0.2222
-      assumes u and x of length one, labels that follow (1)
+      assumes u and x of length one, labels drawn from the linear-threshold model, eq. (1)
     """
     check_parameter("bias_bound", "eigenvalue", eigenvalue, Real(low=0))
     half = 1 / (1 + eigenvalue)
@@ -256,7 +258,7 @@ def bias_bound(eigenvalue: float) -> Bound:
         "bias",
         {"regularization": half, "current instance": half},
         1.0,
-        "u and x of length one, labels that follow (1)",
+        "u and x of length one, labels drawn from the linear-threshold model, eq. (1)",
         "Cesa-Bianchi, Conconi & Gentile 2004, lemma 2",
         {"sharp": 2 / (2 + eigenvalue)},
     )

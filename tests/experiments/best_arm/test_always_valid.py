@@ -220,7 +220,7 @@ def test_differences_by_betting_are_inverted_at_a_share_for_each_treatment():
         (
             lambda a: RunningPValue(2, reward=Bernoulli()).update([a]),
             DataError,
-            "statistics of 2 arms wanted, got 1",
+            "statistics of 2 arms are needed, got 1",
         ),
         (lambda a: intervals([a, a], 0.0, reward=Bernoulli()), ParameterError, "'delta'"),
         (lambda a: intervals([a, a], 1.0, reward=Bernoulli()), ParameterError, "'delta'"),

@@ -378,7 +378,7 @@ def test_many_observations_are_checked_before_any_is_taken():
         ({"mean": 0.0}, "mean and scale must be given together"),
         ({"mean": 0.0, "scale": 0.0}, "scale must be above 0"),
         ({"mean": [0.0, 1.0], "scale": 1.0}, "mean must be 1 finite numbers"),
-        ({"mean": "a", "scale": 1.0}, "mean must be 1 finite numbers, one a figure. Got 'a'"),
+        ({"mean": "a", "scale": 1.0}, "mean must be 1 finite numbers, one per figure. Got 'a'"),
         ({"mean": [[0.0], [1.0, 2.0]], "scale": 1.0}, "mean must be 1 finite numbers"),
         ({"mean": {"value": "a"}, "scale": 1.0}, "mean must be 1 finite numbers"),
         ({"block": 0}, "block must be 1 whole numbers ≥ 1"),

@@ -41,7 +41,7 @@ def test_a_caption_is_as_good_as_the_share_of_readers_that_find_it_at_least_some
 
 def test_a_file_with_too_few_captions_is_refused(tmp_path):
     path = write(tmp_path / "1.csv.xz", [(1, 0, 9), (0, 0, 0)])
-    with pytest.raises(DataError, match=r"1.csv.xz: 2 captions with ratings are wanted, 1 are"):
+    with pytest.raises(DataError, match=r"1.csv.xz: 2 captions with ratings are needed, 1 are"):
         best_captions(path, 2)
 
 
@@ -52,7 +52,7 @@ def test_a_file_with_too_few_captions_is_refused(tmp_path):
 def test_what_is_not_a_number_is_refused_with_its_line(tmp_path, rows, head):
     path = write(tmp_path / "1.csv.xz", rows, head)
     line = len(rows) + 1
-    with pytest.raises(DataError, match=rf"line {line}: whole numbers of funny, somewhat_funny"):
+    with pytest.raises(DataError, match=rf"line {line}: funny, somewhat_funny, unfunny must be"):
         best_captions(path, 1)
 
 

@@ -11,7 +11,7 @@ from labelwood.trees.budgeted.arrays import FlatTrees, Node
 from labelwood.trees.budgeted.decisions import Samples, draw_folds
 from labelwood.trees.budgeted.estimator import BudgetedTreeClassifier
 from labelwood.trees.budgeted.pruning import (
-    LADDER,
+    MIN_GAINS,
     N_PARTS,
     apply_gain_rule,
     apply_paper_rule,
@@ -36,8 +36,8 @@ def strictness_by_hand(model, X, y):
     signs = np.where(y, 1.0, -1.0)
     folds = draw_folds(y.astype(np.int64), model.n_folds, model.random_state)
     parts = parts_of(Samples(as_csr(X), signs, np.ones(y.size), folds, model.n_folds))
-    wrong = np.empty((len(LADDER), y.size), dtype=bool)
-    for k, min_gain in enumerate(LADDER):
+    wrong = np.empty((len(MIN_GAINS), y.size), dtype=bool)
+    for k, min_gain in enumerate(MIN_GAINS):
         for part in range(N_PARTS):
             half = clone(model).set_params(min_gain=min_gain)
             half.fit(X, y, sample_weight=(parts != part).astype(float))
@@ -55,14 +55,14 @@ def test_strictness_is_tried_on_trees_of_halves(seed, noise):
     model = BudgetedTreeClassifier(2, second_order=False, random_state=0).fit(X, y)
     wrong = strictness_by_hand(model, X, y)
     errors = wrong.sum(axis=1)
-    place = LADDER.index(model.min_gains_[0])
+    place = MIN_GAINS.index(model.min_gains_[0])
     assert model.trial_errors_[0] == pytest.approx(errors[place] / 400)
     best = errors.argmin()
     apart = (wrong != wrong[best]).sum(axis=1)
     assert place == [
         n - errors[best] <= 2 * np.sqrt(m) for n, m in zip(errors, apart, strict=True)
     ].index(True)
-    same = clone(model).set_params(min_gain=LADDER[place]).fit(X, y)
+    same = clone(model).set_params(min_gain=MIN_GAINS[place]).fit(X, y)
     for name in FlatTrees._fields:
         np.testing.assert_array_equal(getattr(model, f"{name}_"), getattr(same, f"{name}_"))
 
@@ -79,26 +79,26 @@ def test_strictness_is_tried_on_trees_of_halves(seed, noise):
 )
 def test_the_most_usual_strictness_within_two_standard_errors_is_chosen(wrong, weights, chosen):
     found = choose(np.arange(20) < np.array(wrong)[:, None], np.full(20, weights))
-    assert found.min_gain == LADDER[chosen]
+    assert found.min_gain == MIN_GAINS[chosen]
     assert found.error == pytest.approx(wrong[chosen] / 20)
 
 
 def test_few_heavy_points_say_less_than_many():
-    wrong = np.zeros((len(LADDER), 40), dtype=bool)
+    wrong = np.zeros((len(MIN_GAINS), 40), dtype=bool)
     wrong[0, :9] = wrong[1:5, 9:27] = True
     weights = np.where(np.arange(40) < 9, 2.0, 1.0)  # 18 more than the last, as the others are
     assert choose(wrong, weights).min_gain == 0  # 2√36 are less
     weights[:9] = [10.0, *[1.0] * 8]
-    assert choose(wrong, weights).min_gain == LADDER[0]  # 2√108 are more
+    assert choose(wrong, weights).min_gain == MIN_GAINS[0]  # 2√108 are more
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_usual_strictness_is_chosen_where_all_are_alike_whatever_the_weights(seed):
     rng = np.random.default_rng(seed)
-    wrong = np.tile(rng.random(57) < 0.3, (len(LADDER), 1))
+    wrong = np.tile(rng.random(57) < 0.3, (len(MIN_GAINS), 1))
     weights = rng.random(57) + 0.5
     found = choose(wrong, weights)
-    assert found.min_gain == LADDER[0]
+    assert found.min_gain == MIN_GAINS[0]
     assert found.error == pytest.approx(weights[wrong[0]].sum() / weights.sum())
 
 

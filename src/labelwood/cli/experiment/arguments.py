@@ -72,7 +72,7 @@ def number_or_percentage(value: str) -> float:
         number = float(text.removesuffix("%").strip())
     except ValueError:
         raise typer.BadParameter(
-            f"a number or a percentage such as 5% is wanted, not {value!r}"
+            f"must be a number, or a percentage such as 5%, not {value!r}"
         ) from None
     return number / 100 if text.endswith("%") else number
 

@@ -37,7 +37,7 @@ class NameList:
 
 
 def read_names(names: Names, parameter: str) -> NameList:
-    """Names from a sequence, or from a file: a name or ``id<TAB>name`` a line, or Mulan's XML."""
+    """Names from a sequence, or from a file: a name or ``id<TAB>name`` per line, or Mulan's XML."""
     if isinstance(names, str | Path):
         if Path(names).suffix.lower() == ".xml":
             return read_xml(names)

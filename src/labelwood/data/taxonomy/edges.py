@@ -1,4 +1,4 @@
-"""The edges of a forest in a text file, one a line."""
+"""The edges of a forest in a text file, one per line."""
 
 from collections.abc import Iterable
 from pathlib import Path

@@ -44,10 +44,10 @@ _ORDER = ("words", "words+pairs", "words+chars", *_MORE_CHARS)
 
 
 class Trial(NamedTuple):
-    """One feature set: held-out precision in percent, and non-zeros a text.
+    """One feature set: held-out precision in percent, and non-zeros per text.
 
-    `gain` is that of the mean precision over the first feature set, less its standard `error`
-    and less the price of the non-zeros.
+    `gain` is how many points the mean of P@1, P@3 and P@5 lies above that of the first feature set,
+    less the standard `error` of that difference and less the price of the non-zeros.
     """
 
     features: str

@@ -122,7 +122,7 @@ class TextVectorizer(TransformerMixin, FittedEstimator, auto_wrap_output_keys=No
     idf_ : float32 array
         The weight of each column.
     trials_ : list of dict
-        What ``"auto"`` tried: feature set, held-out precision, non-zeros a text, and whether it
+        What ``"auto"`` tried: feature set, held-out precision, non-zeros per text, and whether it
         was taken; `trial_table` prints it.
 
     Examples

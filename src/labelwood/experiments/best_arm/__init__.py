@@ -1,7 +1,7 @@
 """Best-arm identification against a control, with always-valid p-values and intervals.
 
-The bounds are inverted into p-values by `_kernels.evidence`, which `always_valid` calls; tests
-of the difference between two arms are in `labelwood.experiments.evidence`.
+The bounds are inverted into p-values by `_kernels.log_inverse_p_value`, which `always_valid`
+calls; tests of the difference between two arms are in `labelwood.experiments.evidence`.
 """
 
 from labelwood.experiments.best_arm._kernels import (
@@ -9,9 +9,9 @@ from labelwood.experiments.best_arm._kernels import (
     arm_at,
     choose,
     decide,
-    evidence,
-    levels,
-    renew,
+    log_inverse_deltas,
+    log_inverse_p_value,
+    update_bounds,
 )
 from labelwood.experiments.best_arm.always_valid import (
     Intervals,
@@ -59,14 +59,14 @@ __all__ = [
     "decide",
     "difference_evidence",
     "difference_interval",
-    "evidence",
     "intervals",
     "least_differences",
-    "levels",
+    "log_inverse_deltas",
+    "log_inverse_p_value",
     "policy_number",
     "reason_of",
-    "renew",
     "reward_model",
     "shown",
     "treatment_p_values",
+    "update_bounds",
 ]

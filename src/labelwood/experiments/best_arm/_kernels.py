@@ -1,9 +1,8 @@
 """Bounds on an arm's mean that hold at all times at once, and one step of Algorithm 1.
 
-A level δ enters as its logarithm, `level` = ln(1/δ), which cannot underflow. A reward model
-enters as `model` = [kind of bound, σ, low end, span, …]; the two ends are read by BETA alone,
-and what follows by the kernels of evidence.
-An arm enters as (count, total, growth), where the growth is what its bounds add to the level.
+A probability δ enters as `log_inverse_delta` = ln(1/δ), which cannot underflow. A reward model
+enters as the array `model`, whose positions are named in `labelwood.experiments.evidence`.
+An arm enters as (count, total, growth), where the growth is what its bounds add to ln(1/δ).
 The second half is Yang 2018, §4.3: what the bounds decide, and which arms are next.
 """
 
@@ -17,6 +16,12 @@ from labelwood.core.kernel import exact_kernel
 from labelwood.core.types import DoubleArray, PointerArray
 from labelwood.experiments.evidence import (
     BOUNDS,
+    KIND_OF_BOUND,
+    KIND_OF_EVIDENCE,
+    LOW,
+    MOST_EVIDENCE,
+    SIGMA,
+    SPAN,
     decide_by_evidence,
     experiment_evidence,
     log_evidence,
@@ -24,21 +29,20 @@ from labelwood.experiments.evidence import (
 
 Arm: TypeAlias = tuple[float, float, float]
 
-LIL, BETA = 0.0, 1.0
+LIL, BETA = 0.0, 1.0  # kinds of bounds
 BEST_ARM, UNIFORM, LUCB, LIL_UCB = 0, 1, 2, 3  # the place of each in `assignments.POLICIES`
-MOST_EVIDENCE = 700.0  # exp(-700) is a float still
 _LOG_TWO = log(2)
 _LOG_TEN = log(10)
 _LOG_PI = log(pi)
 
 
 @exact_kernel
-def described(n: float, total: float, model: DoubleArray) -> Arm:
-    """An arm with its growth, which both of its bounds share and which no level changes."""
+def with_growth(n: float, total: float, model: DoubleArray) -> Arm:
+    """An arm with its growth, which both of its bounds share and which does not depend on δ."""
     if n == 0:
         return n, total, 0.0
-    if model[0] == LIL:
-        # This is the term 3/2 ln ln(e n) under the root of φ_n, the same at every level.
+    if model[KIND_OF_BOUND] == LIL:
+        # This is the term 3/2 ln ln(e n) under the root of φ_n, the same for every δ.
         return n, total, 1.5 * log(1 + log(n))
     hits = _hits(n, total, model)
     # The growth is the logarithm of how many times the largest likelihood, at hits/n, is that of
@@ -51,7 +55,7 @@ def described(n: float, total: float, model: DoubleArray) -> Arm:
 def _hits(n: float, total: float, model: DoubleArray) -> float:
     """The sum of the rewards, as shares of their range."""
     # Sums of rewards at the ends of the range may be rounded beyond them.
-    return min(max((total - n * model[2]) / model[3], 0.0), n)
+    return min(max((total - n * model[LOW]) / model[SPAN], 0.0), n)
 
 
 @exact_kernel
@@ -63,10 +67,10 @@ def _entropy(share: float) -> float:
 
 
 @exact_kernel
-def lil_radius(n: float, growth: float, level: float, sigma: float) -> float:
+def lil_radius(n: float, growth: float, log_inverse_delta: float, sigma: float) -> float:
     """σ √2 φ_n(min(δ, 0.1)): Yang 2018, eqs. (4.3) and (4.4), with the factor 2σ² it lacks."""
     # A δ above 0.1 gets the radius of 0.1, because ln ln(1/δ) falls without bound towards δ = 1.
-    x = max(level, _LOG_TEN)
+    x = max(log_inverse_delta, _LOG_TEN)
     return sigma * sqrt(2 * (x + 3 * log(x) + growth) / n)
 
 
@@ -74,7 +78,7 @@ def lil_radius(n: float, growth: float, level: float, sigma: float) -> float:
 def beta_upper(n: float, hits: float, reach: float) -> float:
     """The largest m in [0, 1] with n kl(hits/n, m) ≤ reach.
 
-    With reach = level + growth, the Beta(½, ½) mixture of the likelihoods is there 1/δ times
+    With reach = ln(1/δ) + growth, the Beta(½, ½) mixture of the likelihoods is there 1/δ times
     the likelihood of m. Newton's method from the right, where the function is convex, so that
     every step stays on the safe side. It starts at the smaller of two bounds on the root, from
     kl(s, m) ≥ 2 (m − s)² and from the term in ln(1 − m) alone.
@@ -100,27 +104,28 @@ def beta_upper(n: float, hits: float, reach: float) -> float:
 
 
 @exact_kernel
-def lower(arm: Arm, level: float, model: DoubleArray) -> float:
+def lower(arm: Arm, log_inverse_delta: float, model: DoubleArray) -> float:
     """Below the mean at all times at once with probability 1 − δ; −∞ without an outcome."""
     n, total, growth = arm
     if n == 0:
         return -inf
-    if model[0] == LIL:
-        return total / n - lil_radius(n, growth, level, model[1])
+    if model[KIND_OF_BOUND] == LIL:
+        return total / n - lil_radius(n, growth, log_inverse_delta, model[SIGMA])
     # A lower bound on the share of hits is an upper bound on that of misses, mirrored.
     misses = n - _hits(n, total, model)
-    return model[2] + model[3] * (1 - beta_upper(n, misses, level + growth))
+    return model[LOW] + model[SPAN] * (1 - beta_upper(n, misses, log_inverse_delta + growth))
 
 
 @exact_kernel
-def upper(arm: Arm, level: float, model: DoubleArray) -> float:
+def upper(arm: Arm, log_inverse_delta: float, model: DoubleArray) -> float:
     """Above the mean at all times at once with probability 1 − δ; ∞ without an outcome."""
     n, total, growth = arm
     if n == 0:
         return inf
-    if model[0] == LIL:
-        return total / n + lil_radius(n, growth, level, model[1])
-    return model[2] + model[3] * beta_upper(n, _hits(n, total, model), level + growth)
+    if model[KIND_OF_BOUND] == LIL:
+        return total / n + lil_radius(n, growth, log_inverse_delta, model[SIGMA])
+    hits = _hits(n, total, model)
+    return model[LOW] + model[SPAN] * beta_upper(n, hits, log_inverse_delta + growth)
 
 
 @exact_kernel
@@ -129,17 +134,17 @@ def excess(
     control: Arm,
     n_treatments: int,
     epsilon: float,
-    level: float,
+    log_inverse_gamma: float,
     model: DoubleArray,
 ) -> float:
-    """LCB_i − UCB_0 − ε at γ = exp(−level), the inequality of Yang 2018, eq. (4.5)."""
+    """LCB_i − UCB_0 − ε at ln(1/γ), the inequality of Yang 2018, eq. (4.5)."""
     # This is a union bound: half of γ is for the control, and the treatments share the other half.
-    low = lower(arm, level + log(2.0 * n_treatments), model)
-    return low - upper(control, level + _LOG_TWO, model) - epsilon
+    low = lower(arm, log_inverse_gamma + log(2.0 * n_treatments), model)
+    return low - upper(control, log_inverse_gamma + _LOG_TWO, model) - epsilon
 
 
 @exact_kernel
-def evidence(
+def log_inverse_p_value(
     arm: Arm,
     control: Arm,
     n_treatments: int,
@@ -147,12 +152,12 @@ def evidence(
     known: float,
     model: DoubleArray,
 ) -> float:
-    """ln(1/p) of one treatment, which pays for all of them, or `known` when that is more.
+    """ln(1/p) of one treatment, corrected for all K of them, or `known` when that is more.
 
-    For BOUNDS it is (4.5), by false position in a bracket (the Illinois rule). At the level
-    returned the bounds are apart: p errs upwards, by less than 1e-9 of it.
+    The correction is a union bound. For BOUNDS p is that of (4.5), by false position in a bracket
+    (the Illinois rule). At γ = p the bounds are apart: p errs upwards, by less than 1e-9 of it.
     """
-    if model[4] != BOUNDS:
+    if model[KIND_OF_EVIDENCE] != BOUNDS:
         n, total = control[0], control[1]
         # Bonferroni's correction divides E by the number of treatments. `known` is corrected
         # already, so that it is multiplied by their number before it is compared.
@@ -160,43 +165,43 @@ def evidence(
         return log_evidence(arm[0], arm[1], n, total, epsilon, known + union, model) - union
     if arm[0] == 0 or control[0] == 0 or arm[1] / arm[0] <= control[1] / control[0] + epsilon:
         return known  # bounds are never on the far side of the means
-    low, above = known, excess(arm, control, n_treatments, epsilon, known, model)
-    if above <= 0:
+    low, excess_low = known, excess(arm, control, n_treatments, epsilon, known, model)
+    if excess_low <= 0:
         return known
     # A round adds little evidence, so that the search for an upper end begins with a short step.
     step = 1 / 32
     high = min(low + step, MOST_EVIDENCE)
-    below = excess(arm, control, n_treatments, epsilon, high, model)
-    while below > 0:
+    excess_high = excess(arm, control, n_treatments, epsilon, high, model)
+    while excess_high > 0:
         if high >= MOST_EVIDENCE:
             return high
-        low, above = high, below
+        low, excess_low = high, excess_high
         step *= 2
         high = min(low + step, MOST_EVIDENCE)
-        below = excess(arm, control, n_treatments, epsilon, high, model)
+        excess_high = excess(arm, control, n_treatments, epsilon, high, model)
     last = 0
     while high - low > 1e-9:
-        at = (low * below - high * above) / (below - above)
+        at = (low * excess_high - high * excess_low) / (excess_high - excess_low)
         # By rounding, false position may name an end of the bracket and would then stand still.
         if not low < at < high:
             at = (low + high) / 2
         value = excess(arm, control, n_treatments, epsilon, at, model)
         if value > 0:
-            low, above = at, value
+            low, excess_low = at, value
             # An end that stays twice in turn has its value halved, or it would hardly ever move.
-            below = below / 2 if last > 0 else below
+            excess_high = excess_high / 2 if last > 0 else excess_high
             last = 1
         else:
-            high, below = at, value
-            above = above / 2 if last < 0 else above
+            high, excess_high = at, value
+            excess_low = excess_low / 2 if last < 0 else excess_low
             last = -1
     return low
 
 
 @exact_kernel
-def levels(delta: float, n_treatments: int) -> tuple[float, float]:
+def log_inverse_deltas(delta: float, n_treatments: int) -> tuple[float, float]:
     """ln(1/δ) for the lower bounds of Algorithm 1, at δ/2K, and for the upper ones, at δ/2."""
-    return log(2.0 * n_treatments) - log(delta), log(2.0) - log(delta)
+    return log(2.0 * n_treatments) - log(delta), _LOG_TWO - log(delta)
 
 
 @exact_kernel
@@ -206,21 +211,21 @@ def arm_at(arms: DoubleArray, i: int) -> Arm:
 
 
 @exact_kernel
-def renew(
+def update_bounds(
     arms: DoubleArray,
     i: int,
     n: float,
     total: float,
-    at: tuple[float, float],
+    log_inverse_delta: tuple[float, float],
     model: DoubleArray,
     bounds: DoubleArray,
 ) -> None:
-    """Set arm `i`, and its mean, LCB and UCB at the `levels` given, a column of `bounds`."""
-    arm = described(n, total, model)
+    """Set arm `i`, and column `i` of `bounds` (mean, LCB, UCB) at its two `log_inverse_deltas`."""
+    arm = with_growth(n, total, model)
     arms[i, 0], arms[i, 1], arms[i, 2] = arm
     bounds[0, i] = total / n if n > 0 else -inf
-    bounds[1, i] = lower(arm, at[0], model)
-    bounds[2, i] = upper(arm, at[1], model)
+    bounds[1, i] = lower(arm, log_inverse_delta[0], model)
+    bounds[2, i] = upper(arm, log_inverse_delta[1], model)
 
 
 @exact_kernel
@@ -313,7 +318,7 @@ def apply_rule(
 
     As long as an arm has no outcome, a round has all arms.
     """
-    if model[4] != BOUNDS:
+    if model[KIND_OF_EVIDENCE] != BOUNDS:
         chosen = empty(counts.size, np.int64)
         known, source = experiment_evidence(counts, totals, epsilon, control, known, model)
         output, _, n = decide_by_evidence(
@@ -321,16 +326,16 @@ def apply_rule(
         )
         return output, known, source, chosen[:n]
     arms, bounds = empty((counts.size, 3), np.float64), empty((3, counts.size), np.float64)
-    at = levels(delta, counts.size - 1)
+    log_inverse_delta = log_inverse_deltas(delta, counts.size - 1)
     for i in range(counts.size):
-        renew(arms, i, counts[i], totals[i], at, model, bounds)
+        update_bounds(arms, i, counts[i], totals[i], log_inverse_delta, model, bounds)
     source = -1
     for i in range(counts.size):
         if i != control:
             here, base = arm_at(arms, i), arm_at(arms, control)
             # Each search starts from what is known, so that only an arm that raises it costs more
             # than one comparison.
-            risen = evidence(here, base, counts.size - 1, epsilon, known, model)
+            risen = log_inverse_p_value(here, base, counts.size - 1, epsilon, known, model)
             if risen > known:
                 known, source = risen, i
     found = decide(bounds, epsilon, control)

@@ -42,7 +42,8 @@ def arm_p_value(
     epsilon : float
         By how much a treatment must be better to count.
     n_treatments : int
-        K, the number of treatments in the experiment: the p-value pays for all of them.
+        K, the number of treatments in the experiment: the p-value is corrected for all of them
+        (union bound).
 
     Examples
     --------
@@ -55,7 +56,7 @@ def arm_p_value(
     check_parameter("arm_p_value", "n_treatments", n_treatments, Integer(low=1))
     for statistics in (treatment, control):
         check_statistics(reward, statistics)
-    return math.exp(-_evidence(treatment, control, n_treatments, epsilon, 0.0, reward))
+    return math.exp(-_log_inverse_p_value(treatment, control, n_treatments, epsilon, 0.0, reward))
 
 
 def experiment_p_value(
@@ -82,7 +83,9 @@ def significant_arms(
     epsilon: float = 0.0,
     control: int = 0,
 ) -> list[int]:
-    """The treatments whose own p-value (4.5), which pays for all of them, is at most `level`.
+    """The treatments whose own p-value (4.5) is at most `level`.
+
+    Each p-value is corrected for all K treatments (union bound).
 
     Examples
     --------
@@ -121,12 +124,16 @@ def treatment_p_values(
     >>> {arm: f"{p:.1e}" for arm, p in found.items()}
     {1: '2.3e-06', 2: '1.0e+00'}
     """
-    from labelwood.experiments.best_arm._kernels import described, evidence
+    from labelwood.experiments.best_arm._kernels import log_inverse_p_value, with_growth
 
     model, n_treatments = reward.for_kernels(), len(counts) - 1
-    arms = [described(float(n), float(sum_), model) for n, sum_ in zip(counts, totals, strict=True)]
+    arms = [
+        with_growth(float(n), float(sum_), model) for n, sum_ in zip(counts, totals, strict=True)
+    ]
     return {
-        i: math.exp(-evidence(arm, arms[control], n_treatments, float(epsilon), 0.0, model))
+        i: math.exp(
+            -log_inverse_p_value(arm, arms[control], n_treatments, float(epsilon), 0.0, model)
+        )
         for i, arm in enumerate(arms)
         if i != control
     }
@@ -178,7 +185,7 @@ class RunningPValue:
     def update(self, statistics: Sequence[ArmStatistics]) -> float:
         """The p-value once these statistics, of all rewards so far, have been looked at."""
         if len(statistics) != self.n_arms:
-            raise DataError(f"statistics of {self.n_arms} arms wanted, got {len(statistics)}")
+            raise DataError(f"statistics of {self.n_arms} arms are needed, got {len(statistics)}")
         for arm in statistics:
             check_statistics(self.reward, arm)
         control = statistics[self.control]
@@ -187,7 +194,7 @@ class RunningPValue:
             return self.value
         for i, arm in enumerate(statistics):
             if i != self.control:
-                self._evidence = _evidence(
+                self._evidence = _log_inverse_p_value(
                     arm, control, self.n_arms - 1, self.epsilon, self._evidence, self.reward
                 )
         return self.value
@@ -207,7 +214,7 @@ def _mean_evidence(statistics: Sequence[ArmStatistics], running: RunningPValue) 
     )[0]
 
 
-def _evidence(
+def _log_inverse_p_value(
     treatment: ArmStatistics,
     control: ArmStatistics,
     n_treatments: int,
@@ -216,12 +223,12 @@ def _evidence(
     reward: RewardModel,
 ) -> float:
     """ln(1/p), or `known` when that is more."""
-    from labelwood.experiments.best_arm._kernels import described, evidence
+    from labelwood.experiments.best_arm._kernels import log_inverse_p_value, with_growth
 
     model = reward.for_kernels()
-    arm = described(float(treatment.count), float(treatment.total), model)
-    base = described(float(control.count), float(control.total), model)
-    return evidence(arm, base, n_treatments, float(epsilon), known, model)
+    arm = with_growth(float(treatment.count), float(treatment.total), model)
+    base = with_growth(float(control.count), float(control.total), model)
+    return log_inverse_p_value(arm, base, n_treatments, float(epsilon), known, model)
 
 
 class Intervals(NamedTuple):
@@ -292,8 +299,9 @@ def least_differences(
 ) -> tuple[float, ...]:
     """What each arm's mean exceeds the control's by, at least: all right at all times at 1 − δ.
 
-    These are the bounds that `arm_p_value` inverts, one-sided and paid for by all treatments: a
-    treatment has a p-value of at most δ where its bound is above ε. That of the control is 0.
+    These are the bounds that `arm_p_value` inverts, one-sided and corrected for all K treatments
+    (union bound): a treatment has a p-value of at most δ where its bound is above ε. That of the
+    control is 0.
 
     Examples
     --------

@@ -226,7 +226,7 @@ class Tally:
     ) -> "Tally":
         """The inverse of `to_list`, checked."""
         if len(arms) != n_arms:
-            raise DataError(f"statistics of {n_arms} arms wanted, got {len(arms)}")
+            raise DataError(f"statistics of {n_arms} arms are needed, got {len(arms)}")
         tally = cls(n_arms)
         for arm, values in enumerate(arms):
             statistics = ArmStatistics.from_dict(values)

@@ -99,16 +99,18 @@ def difference_at_least(
     return _end(treatment, control, math.log(1 / delta), reward)
 
 
-def _end(upper: ArmStatistics, lower: ArmStatistics, level: float, reward: RewardModel) -> float:
-    """The largest d, rounded down, at which "upper ≤ lower + d" is rejected at the level."""
+def _end(
+    upper: ArmStatistics, lower: ArmStatistics, log_inverse_delta: float, reward: RewardModel
+) -> float:
+    """The largest d, rounded down, at which "upper ≤ lower + d" is rejected at δ."""
     inside = upper.mean - lower.mean
     bounded = math.isfinite(reward.low)
     outside = -(reward.high - reward.low) if bounded else inside - reward.sigma
-    while not bounded and _log_evidence(upper, lower, outside, reward) < level:
+    while not bounded and _log_evidence(upper, lower, outside, reward) < log_inverse_delta:
         outside -= 2 * (inside - outside)
     for _ in range(_STEPS):
         middle = (inside + outside) / 2
-        if _log_evidence(upper, lower, middle, reward) >= level:
+        if _log_evidence(upper, lower, middle, reward) >= log_inverse_delta:
             outside = middle
         else:
             inside = middle

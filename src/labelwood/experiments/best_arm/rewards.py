@@ -164,36 +164,45 @@ class RewardModel:
         """
         check_parameter(type(self).__name__, "n", n, Integer(low=1))
         check_parameter(type(self).__name__, "delta", delta, DELTA)
-        from labelwood.experiments.best_arm._kernels import LIL, described, lil_radius
+        from labelwood.experiments.best_arm._kernels import LIL, lil_radius, with_growth
 
-        growth = described(float(n), 0.0, np.array([LIL]))[2]
+        growth = with_growth(float(n), 0.0, np.array([LIL]))[2]
         return lil_radius(float(n), growth, -math.log(delta), float(self.sigma))
 
     def lower(self, statistics: "ArmStatistics", delta: float) -> float:
         """A bound below the arm's mean: it fails, ever, with probability at most δ."""
         check_parameter(type(self).__name__, "delta", delta, DELTA)
-        from labelwood.experiments.best_arm._kernels import described, lower
+        from labelwood.experiments.best_arm._kernels import lower, with_growth
 
         model = self.for_kernels()
-        arm = described(float(statistics.count), float(statistics.total), model)
+        arm = with_growth(float(statistics.count), float(statistics.total), model)
         return lower(arm, -math.log(delta), model)
 
     def upper(self, statistics: "ArmStatistics", delta: float) -> float:
         """A bound above the arm's mean: it fails, ever, with probability at most δ."""
         check_parameter(type(self).__name__, "delta", delta, DELTA)
-        from labelwood.experiments.best_arm._kernels import described, upper
+        from labelwood.experiments.best_arm._kernels import upper, with_growth
 
         model = self.for_kernels()
-        arm = described(float(statistics.count), float(statistics.total), model)
+        arm = with_growth(float(statistics.count), float(statistics.total), model)
         return upper(arm, -math.log(delta), model)
 
     def for_kernels(self) -> DoubleArray:
-        """What the kernels read.
-
-        [kind of bound, σ, low end, span, kind of evidence, effect, ratio, has a range]
-        """
+        """The array `model` that the kernels read, at the positions that `evidence` names."""
         from labelwood.experiments.best_arm._kernels import BETA, LIL
-        from labelwood.experiments.evidence import BETTING, BOUNDS, MIXTURE
+        from labelwood.experiments.evidence import (
+            BETTING,
+            BOUNDS,
+            EFFECT,
+            HAS_RANGE,
+            KIND_OF_BOUND,
+            KIND_OF_EVIDENCE,
+            LOW,
+            MIXTURE,
+            RATIO,
+            SIGMA,
+            SPAN,
+        )
 
         has_range = math.isfinite(self.low)
         ends = (self.low, self.high - self.low) if has_range else (0.0, 1.0)
@@ -201,7 +210,10 @@ class RewardModel:
         scale = ends[1] if has_range else self.sigma
         effect = self._typical_effect * scale if self.effect is None else self.effect
         bound = BETA if self.bound == "beta" else LIL
-        return np.array([bound, self.sigma, *ends, kind, effect, self.ratio, has_range])
+        model = np.empty(HAS_RANGE + 1)
+        model[[KIND_OF_BOUND, SIGMA, LOW, SPAN]] = bound, self.sigma, *ends
+        model[[KIND_OF_EVIDENCE, EFFECT, RATIO, HAS_RANGE]] = kind, effect, self.ratio, has_range
+        return model
 
     def to_dict(self) -> dict[str, Any]:
         """Name and parameters, for JSON; `reward_model` reads it."""

@@ -47,7 +47,7 @@ def restore(kind: "type[BestArmExperiment]", values: Mapping[str, Any]) -> "Best
             raise DataError(f"not an experiment of format {_FORMAT}: format {found}")
         n = len(values["statistics"])
         if n != values["n_arms"]:  # before memory is allocated for so many
-            raise DataError(f"statistics of {shown(values['n_arms'])} arms wanted, got {n}")
+            raise DataError(f"statistics of {shown(values['n_arms'])} arms are needed, got {n}")
         experiment = _restored(kind, values)
         _check_end(experiment)
         return experiment

@@ -2,8 +2,7 @@
 
 Each function has the null hypothesis "mean of the treatment ≤ mean of the control + d" and
 returns ln E for a process E with E[E_τ] ≤ 1 at every stopping time τ, whatever arm is pulled
-when. So max(E) ≥ 1/α, ever, has probability at most α (Ville 1939). A reward model enters as
-`model` = [kind of bound, σ, low end, span, kind of evidence, effect, ratio, has a range].
+when. So max(E) ≥ 1/α, ever, has probability at most α (Ville 1939).
 """
 
 from math import erfc, exp, inf, lgamma, log, log1p, pi, sqrt
@@ -13,13 +12,18 @@ import numpy as np
 from labelwood.core.kernel import exact_kernel
 from labelwood.core.types import DoubleArray, PointerArray
 
-BOUNDS, MIXTURE, BETTING = 0.0, 1.0, 2.0
+# These are the positions in `model`, the array as which a reward model enters all kernels of
+# experiments: LOW and SPAN are 0 and 1 for rewards without a range, and RATIO is the treatment's
+# samples for one of the control.
+KIND_OF_BOUND, SIGMA, LOW, SPAN, KIND_OF_EVIDENCE, EFFECT, RATIO, HAS_RANGE = range(8)
+
+BOUNDS, MIXTURE, BETTING = 0.0, 1.0, 2.0  # kinds of evidence
 MOST_EVIDENCE = 700.0  # exp(-700) is a float still
 # Bets are made on effects of 2^k times the smallest one worth finding, k = -2 … 5, with these
 # shares of the capital. They were tuned by simulation on 5 % against 6 %, with effects stated too
 # small and too large by a factor of 2.
-EFFECTS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
-SHARES = (0.10, 0.20, 0.35, 0.15, 0.10, 0.05, 0.03, 0.02)
+_MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+_SHARES = (0.10, 0.20, 0.35, 0.15, 0.10, 0.05, 0.03, 0.02)
 # This share of the capital bets on the control's mean alone; it only has to rule out means that the
 # control's own rewards contradict.
 _NUISANCE = 0.05
@@ -42,15 +46,15 @@ def log_evidence(
     """Ln E against "treatment ≤ control + difference", or `known` when that is more."""
     if n == 0 or control_n == 0:
         return known
-    scale = model[3] if model[7] > 0 else model[1]
-    low = model[2] if model[7] > 0 else 0.0
+    scale = model[SPAN] if model[HAS_RANGE] > 0 else model[SIGMA]
+    low = model[LOW] if model[HAS_RANGE] > 0 else 0.0
     hits, control_hits = (total - n * low) / scale, (control_total - control_n * low) / scale
-    if model[7] > 0:  # sums of rewards at the ends of the range may be rounded beyond them
+    if model[HAS_RANGE] > 0:  # sums of rewards at the ends of the range may be rounded beyond them
         hits, control_hits = min(max(hits, 0.0), n), min(max(control_hits, 0.0), control_n)
-    d, effect = difference / scale, model[5] / scale
+    d, effect = difference / scale, model[EFFECT] / scale
     if hits / n <= control_hits / control_n + d:
         return known
-    if model[4] == MIXTURE:
+    if model[KIND_OF_EVIDENCE] == MIXTURE:
         found = _log_mixture(n, hits, control_n, control_hits, d, effect, model)
     else:
         found = _log_betting(n, hits, control_n, control_hits, d, effect, known, model)
@@ -67,14 +71,14 @@ def evidence_at_control(
     model: DoubleArray,
 ) -> float:
     """A cheap upper bound on `log_evidence`: the capital at one mean of the control."""
-    if model[4] == MIXTURE or n == 0 or control_n == 0:
+    if model[KIND_OF_EVIDENCE] == MIXTURE or n == 0 or control_n == 0:
         return log_evidence(n, total, control_n, control_total, difference, 0.0, model)
-    scale = model[3] if model[7] > 0 else model[1]
-    low = model[2] if model[7] > 0 else 0.0
+    scale = model[SPAN] if model[HAS_RANGE] > 0 else model[SIGMA]
+    low = model[LOW] if model[HAS_RANGE] > 0 else 0.0
     hits, control_hits = (total - n * low) / scale, (control_total - control_n * low) / scale
-    if model[7] > 0:
+    if model[HAS_RANGE] > 0:
         hits, control_hits = min(max(hits, 0.0), n), min(max(control_hits, 0.0), control_n)
-    d, effect = difference / scale, model[5] / scale
+    d, effect = difference / scale, model[EFFECT] / scale
     m = _start(control_n, control_hits, d, model)
     return _log_capital(m, n, hits, control_n, control_hits, d, effect, model)
 
@@ -96,7 +100,7 @@ def _log_mixture(
     theorem 2.2).
     """
     mean, control_mean = hits / n, control_hits / control_n
-    if model[7] > 0:
+    if model[HAS_RANGE] > 0:
         # One success and one failure more keep the variance from being zero at the start.
         p, q = (hits + 1) / (n + 2), (control_hits + 1) / (control_n + 2)
         variance = p * (1 - p) / n + q * (1 - q) / control_n
@@ -161,7 +165,7 @@ def _log_betting(
 @exact_kernel
 def _start(control_n: float, control_hits: float, d: float, model: DoubleArray) -> float:
     """A mean that the control may have, near its estimate."""
-    if model[7] == 0:
+    if model[HAS_RANGE] == 0:
         return control_hits / control_n
     return min(max((control_hits + 0.5) / (control_n + 1), _EDGE, _EDGE - d), 1 - _EDGE)
 
@@ -176,7 +180,7 @@ def _edge(
     model: DoubleArray,
 ) -> float:
     """Where, on one side, the control's own evidence against the mean is `reach`."""
-    if model[7] == 0:
+    if model[HAS_RANGE] == 0:
         square = 2 * (1 + control_n) * (reach + 0.5 * log(1 + control_n))
         return control_hits / control_n + side * sqrt(square) / control_n
     inner, outer = control_hits / control_n, 1.0 if side > 0 else 0.0
@@ -197,7 +201,7 @@ def _log_control(m: float, n: float, hits: float, model: DoubleArray) -> float:
     Beta(½, ½) for rewards with a range, as in the bound "beta"; standard normal otherwise
     (Robbins 1970; Howard et al. 2021, eqs. (14) and (60)).
     """
-    if model[7] == 0:
+    if model[HAS_RANGE] == 0:
         s = hits - n * m
         return s * s / (2 * (1 + n)) - 0.5 * log(1 + n)
     mixture = lgamma(hits + 0.5) + lgamma(n - hits + 0.5) - lgamma(n + 1) - log(pi)
@@ -224,27 +228,27 @@ def _log_capital(
     v the variance at the null hypothesis and r the treatment's samples for one of the control:
     then n λ = n' λ', so that the capital hardly depends on m.
     """
-    ratio = model[6]
+    ratio = model[RATIO]
     above = m + d
     variance, cap = 1.0, inf
-    if model[7] > 0:
+    if model[HAS_RANGE] > 0:
         above = min(max(above, _EDGE), 1.0)
         variance = max((m * (1 - m) + above * (1 - above)) / 2, _EDGE)
         cap = _CAP * min(1 / above, 1 / (ratio * (1 - m)))
     alone = log(_NUISANCE) + _log_control(m, control_n, control_hits, model)
     # Exponentials are summed relative to the largest so far, in one pass, so that none overflows.
     top, total = alone, 1.0
-    for j in range(len(EFFECTS)):
-        bet = min(EFFECTS[j] * effect / (variance * (1 + ratio)), cap)
+    for j in range(len(_MULTIPLES)):
+        bet = min(_MULTIPLES[j] * effect / (variance * (1 + ratio)), cap)
         other = ratio * bet
-        if model[7] > 0:
+        if model[HAS_RANGE] > 0:
             value = hits * log1p(bet * (1 - above)) + (n - hits) * log1p(-bet * above)
             value += control_hits * log1p(-other * (1 - m))
             value += (control_n - control_hits) * log1p(other * m)
         else:
             value = bet * (hits - n * above) - n * bet * bet / 2
             value -= other * (control_hits - control_n * m) + control_n * other * other / 2
-        value += log(SHARES[j] * (1 - _NUISANCE))
+        value += log(_SHARES[j] * (1 - _NUISANCE))
         if value > top:
             total = total * exp(top - value) + 1
             top = value
@@ -315,7 +319,7 @@ def decide_by_evidence(
 ) -> tuple[int, int, int]:
     """The arm to end with or -1, the arm of the largest mean, and how many arms are `chosen`.
 
-    With K treatments, evidence of K/δ is wanted. The experiment ends with the control when there
+    With K treatments, evidence of K/δ is required. The experiment ends with the control when there
     is so much against every treatment being more than ε better than it; and with the leader when
     there is so much for its being more than ε better than the control, and against every other
     being more than ε better than the leader. A wrong arm has one true null hypothesis among its

@@ -1,4 +1,6 @@
-"""LORD: levels from the time since the last discovery; and none that is earned (Bonferroni, none).
+"""LORD procedures, and two baselines without earned wealth: Bonferroni and no correction.
+
+Levels of LORD follow from the time since the last discovery, and the wealth that was left after it.
 
 JM15 is Javanmard and Montanari, "On online control of false discovery rate", 2015.
 """
@@ -23,7 +25,7 @@ class _RecentDiscovery(OnlineProcedure):
         self.initial_wealth = initial_wealth
         self.gamma = gamma
         self._table = GammaTable(gamma)
-        self._wealth = self._spread_wealth = initial_wealth
+        self._wealth = self._wealth_at_last_discovery = initial_wealth
         self._last = 0
 
     @property
@@ -34,12 +36,14 @@ class _RecentDiscovery(OnlineProcedure):
     def _next_level(self) -> float:
         j = self.n_tests + 1 - self._last
         # The sum of γ may exceed one by rounding; what is not there is not spent.
-        return min(float(self._table.up_to(j)[j - 1]) * self._spread_wealth, self._wealth)
+        return min(
+            float(self._table.up_to(j)[j - 1]) * self._wealth_at_last_discovery, self._wealth
+        )
 
     def _update_wealth(self, p: float, level: float, discovery: bool) -> None:
         self._wealth -= level
         if discovery:
-            self._wealth = self._spread_wealth = self._rewarded(self._wealth)
+            self._wealth = self._wealth_at_last_discovery = self._rewarded(self._wealth)
             self._last = self.n_tests + 1
 
     @abstractmethod

@@ -3,32 +3,35 @@
 The arithmetic is that of `BestArmExperiment`, by the same kernels; each run has its own stream.
 """
 
-from math import log, sqrt
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
-from labelwood.core._kernels import next_double
+from labelwood.core._kernels import next_double, next_normal
 from labelwood.core.allocation import empty, zeros
 from labelwood.core.kernel import exact_kernel
 from labelwood.core.types import DoubleArray, PointerArray
-from labelwood.experiments.best_arm import UNIFORM, arm_at, choose, decide, evidence, levels, renew
-from labelwood.experiments.evidence import BOUNDS, decide_by_evidence, experiment_evidence
+from labelwood.experiments.best_arm import (
+    UNIFORM,
+    arm_at,
+    choose,
+    decide,
+    log_inverse_deltas,
+    log_inverse_p_value,
+    update_bounds,
+)
+from labelwood.experiments.evidence import (
+    BOUNDS,
+    KIND_OF_EVIDENCE,
+    LOW,
+    SIGMA,
+    SPAN,
+    decide_by_evidence,
+    experiment_evidence,
+)
 
 GAUSSIAN, TWO_POINTS = 0, 1
-
-
-@exact_kernel
-def next_normal(state: NDArray[np.uint64]) -> float:
-    """A standard normal draw by the polar method (Marsaglia and Bray 1964)."""
-    while True:
-        x = 2 * next_double(state) - 1
-        y = 2 * next_double(state) - 1
-        square = x * x + y * y
-        # The second number that the polar method makes is dropped, so that a stream has no memory
-        # besides its state.
-        if 0 < square < 1:
-            return x * sqrt(-2 * log(square) / square)
 
 
 @exact_kernel
@@ -38,14 +41,14 @@ def draw_total(
     """The sum of `n` rewards: Gaussian of variance σ², or of the two ends of the range."""
     if kind == GAUSSIAN:
         # A sum of n Gaussian rewards is Gaussian itself, so that one draw serves them all.
-        return n * mean + sqrt(n) * model[1] * next_normal(state)
+        return n * mean + sqrt(n) * model[SIGMA] * next_normal(state)
     # With this probability of the upper end, the mean of a reward is `mean`.
-    share = (mean - model[2]) / model[3]
+    share = (mean - model[LOW]) / model[SPAN]
     hits = 0
     for _ in range(n):
         if next_double(state) < share:
             hits += 1
-    return n * model[2] + hits * model[3]
+    return n * model[LOW] + hits * model[SPAN]
 
 
 @exact_kernel
@@ -66,7 +69,7 @@ def _update_evidence(
     for k in range(n_arms if all_moved else pulled.size):
         i = k if all_moved else pulled[k]
         if i != control:
-            known = evidence(arm_at(arms, i), base, n_arms - 1, epsilon, known, model)
+            known = log_inverse_p_value(arm_at(arms, i), base, n_arms - 1, epsilon, known, model)
     return known
 
 
@@ -124,7 +127,7 @@ def simulate_run(
     counts: DoubleArray,
 ) -> tuple[int, int, float]:
     """One run: the arm it ends with or −1, the leader by mean, ln(1/p); `counts` is filled."""
-    if model[4] != BOUNDS:
+    if model[KIND_OF_EVIDENCE] != BOUNDS:
         return _simulate_by_evidence(
             state,
             means,
@@ -143,11 +146,11 @@ def simulate_run(
     # the upper bounds of all arms.
     arms, bounds = empty((n_arms, 3), np.float64), empty((3, n_arms), np.float64)
     chosen = empty(n_arms + 4, np.int64)
-    at = levels(delta, n_arms - 1)
+    log_inverse_delta = log_inverse_deltas(delta, n_arms - 1)
     for i in range(n_arms):
         chosen[i] = i
         # An arm without a reward has infinite bounds: nothing is decided before all have one.
-        renew(arms, i, 0.0, 0.0, at, model, bounds)
+        update_bounds(arms, i, 0.0, 0.0, log_inverse_delta, model, bounds)
     n_chosen, left, known = n_arms, max_samples, 0.0
     while True:
         pulled = 0
@@ -155,7 +158,7 @@ def simulate_run(
             i = chosen[pulled]
             n = min(batch, left)
             total = arms[i, 1] + draw_total(state, n, means[i], kind, model)
-            renew(arms, i, arms[i, 0] + n, total, at, model, bounds)
+            update_bounds(arms, i, arms[i, 0] + n, total, log_inverse_delta, model, bounds)
             left -= n
             pulled += 1
         known = _update_evidence(known, arms, chosen[:pulled], epsilon, control, model)

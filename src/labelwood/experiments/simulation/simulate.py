@@ -81,7 +81,7 @@ class Setting:
         if values.ndim != 1 or values.size <= max(self.control, 1):
             least = max(self.control, 1) + 1
             raise DataError(
-                f"a mean for each of at least {least} arms is wanted. Got {shown(means)}."
+                f"means must hold a number for each of at least {least} arms. Got {shown(means)}."
             )
         if not (np.isfinite(values) & (values >= low) & (values <= high)).all():
             raise DataError(f"means must be finite and in [{low:g}, {high:g}]. Got {shown(means)}.")

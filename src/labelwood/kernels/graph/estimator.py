@@ -19,12 +19,12 @@ from labelwood.errors import DataError
 from labelwood.kernels.functions import Samples, canonical
 from labelwood.kernels.graph import neighbors as knn
 from labelwood.kernels.graph.transduction import (
-    answer_faded_nodes,
     check_graph,
+    label_remote_nodes,
     make_system,
     node_scales,
     solve_labels,
-    unanswered_nodes,
+    unreachable_nodes,
 )
 from labelwood.kernels.scores import check_two_classes
 
@@ -159,7 +159,7 @@ class GraphLaplacianClassifier(LabelEstimator):
         X : samples, or with metric="precomputed" the graph
         y : labels of the rows of X
             In an indicator or in label lists, rows without a label are unlabeled. Of one class
-            a sample every row is labeled, and −1 is a class like any other: name the labeled
+            per sample every row is labeled, and −1 is a class like any other: name the labeled
             rows, or give the others as `X_unlabeled`.
         X_unlabeled : more samples, all unlabeled
         labeled : mask or row numbers
@@ -187,10 +187,10 @@ class GraphLaplacianClassifier(LabelEstimator):
             least=_LEAST_SCORE,
             n_jobs=self.n_jobs,
         )
-        solved = answer_faded_nodes(system, solved, tol=float(self.tol), least=_LEAST_SCORE)
+        solved = label_remote_nodes(system, solved, tol=float(self.tol), least=_LEAST_SCORE)
         self.graph_, self.labeled_ = W, nodes.astype(np.int64)
         self.transduction_, self.mass_ = solved.scores, solved.mass
-        missing, component = unanswered_nodes(W, nodes)
+        missing, component = unreachable_nodes(W, nodes)
         self.unanswered_ = missing.astype(np.int64)
         self.n_components_ = int(component.max(initial=-1)) + 1
         self.X_fit_ = None if self.metric_ == "precomputed" else samples
@@ -322,7 +322,7 @@ class GraphLaplacianClassifier(LabelEstimator):
         return scores if above is None else self._decide(scores)
 
     def predict(self, X: object) -> Any:
-        """The labels of new samples; after a fit on one class a sample, the best class.
+        """The labels of new samples; after a fit on one class per sample, the best class.
 
         A sample that is near no answered node has no label; if each must have a class, that is
         an error that names it.

@@ -37,7 +37,10 @@ class GraphSystem(NamedTuple):
 
 
 class Transduction(NamedTuple):
-    """Scores of all nodes, the mass that they are shares of, and how the solver ended."""
+    """Scores of all nodes, the mass that they are shares of, and how the solver ended.
+
+    The mass of a node is the solution for y = 1.
+    """
 
     scores: CSR
     mass: DoubleArray
@@ -70,11 +73,11 @@ def check_graph(graph: CSR) -> CSR:
     return W
 
 
-def unanswered_nodes(W: CSR, labeled: AnyArray) -> tuple[AnyArray, AnyArray]:
-    """Nodes whose component has no labeled node, and the component of every node."""
+def unreachable_nodes(W: CSR, labeled: AnyArray) -> tuple[AnyArray, AnyArray]:
+    """Nodes without a labeled node in their component, and the component of every node."""
     _, component = connected_components(W, directed=False)
-    answered = np.isin(component, np.unique(component[labeled]))
-    return np.flatnonzero(~answered), component
+    reachable = np.isin(component, np.unique(component[labeled]))
+    return np.flatnonzero(~reachable), component
 
 
 def node_scales(W: CSR, normalized: bool) -> DoubleArray:
@@ -142,14 +145,14 @@ def solve_labels(
     return Transduction(sp.csr_array(whole, dtype=np.float32), mass, int(n_iter), bool(converged))
 
 
-def answer_faded_nodes(
+def label_remote_nodes(
     system: GraphSystem, solved: Transduction, *, tol: float, least: float
 ) -> Transduction:
-    """Answer nodes so far from all labeled ones that their mass is below the solver's tolerance.
+    """Label nodes beyond the solver's tolerance: so far from all labeled ones that it drops them.
 
     The decay makes the mass fall by a constant factor with each edge, and conjugate gradient
-    never reaches nodes where it is below `tol`. They are answered layer by layer, from the
-    reached ones outwards, as new nodes would be: by the mean of the neighbors nearer to a label,
+    never reaches nodes where it is below `tol`. They get their scores layer by layer, from the
+    reached ones outwards, as new nodes would: by the mean of the neighbors nearer to a label,
     weighted by edge and mass.
     """
     known = solved.mass > tol
@@ -169,8 +172,8 @@ def answer_faded_nodes(
         mean = sp.coo_array(sp.diags_array(1 / total) @ share @ scores)
         kept = mean.data >= least
         rows, columns = mean.coords
-        answers = (mean.data[kept], (layer[rows[kept]], columns[kept]))
-        scores = scores + sp.csr_array(answers, shape=scores.shape)
+        found = (mean.data[kept], (layer[rows[kept]], columns[kept]))
+        scores = scores + sp.csr_array(found, shape=scores.shape)
         # Only ratios matter from here on, which a floor keeps from underflow.
         mass[layer] = np.maximum(total / system.diagonal[layer], _LEAST_MASS)
         known[layer] = True

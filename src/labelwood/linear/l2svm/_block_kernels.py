@@ -1,8 +1,8 @@
 """Sixteen squared-hinge problems at once, on the same rows.
 
 The problems are those of `l2svm._kernels`, one in each lane; a visit of a row moves its
-dual variable in all sixteen. Arrays of "rows × lanes" are flat, sixteen numbers a row; the
-weights `W` hold sixteen numbers a feature, and those of the constant feature last.
+dual variable in all sixteen. Arrays of "rows × lanes" are flat, sixteen numbers per row; the
+weights `W` hold sixteen numbers per feature, and those of the constant feature last.
 """
 
 import numpy as np

@@ -105,7 +105,7 @@ def find_in_sample(
 def find_by_postings(
     X: CSRArrays,
     columns: CSRArrays,
-    largest_sum: float,
+    max_row_l1: float,
     has_negative: bool,
     live: FloatArray,
     bias: np.float32,
@@ -116,8 +116,8 @@ def find_by_postings(
 ) -> int:
     """The rows outside the working set that score above `threshold`, or −1 where it does not pay.
 
-    No row has Σ|x_f| above `largest_sum`. So a row whose weights are all at most (`threshold` −
-    intercept) / `largest_sum` cannot score above `threshold`: only rows that have one of the
+    No row has Σ|x_f| above `max_row_l1`. So a row whose weights are all at most (`threshold` −
+    intercept) / `max_row_l1` cannot score above `threshold`: only rows that have one of the
     features with a larger weight are scored. `has_negative` tells whether some x_f are negative.
     Finds the same rows as `scan_block`.
     """
@@ -130,9 +130,9 @@ def find_by_postings(
         if live[lane] > 0:
             distance = min(distance, threshold - bias * W[W.size - WIDTH + lane])
     # Where an intercept alone reaches the threshold, no weight can rule a row out.
-    if distance <= 0 or largest_sum <= 0:
+    if distance <= 0 or max_row_l1 <= 0:
         return -1
-    least = splat(np.float32(_ROUNDING * distance / largest_sum))
+    least = splat(np.float32(_ROUNDING * distance / max_row_l1))
     n_features = columns.indptr.size - 1
     strong = empty(n_features, np.uint32)
     n_strong, n_entries = 0, 0
@@ -162,7 +162,7 @@ def find_by_postings(
 @kernel
 def find_by_bounds(
     X: CSRArrays,
-    largest_sum: float,
+    max_row_l1: float,
     has_negative: bool,
     live: FloatArray,
     bias: np.float32,
@@ -173,10 +173,10 @@ def find_by_bounds(
 ) -> int:
     """The rows outside the working set that score above `threshold`, few of which are scored.
 
-    The best of sixteen scores is at most Σ x_f · max_l w_lf + max_l b_l: one number a feature,
-    which fit into the cache where sixteen weights a feature do not. Only rows whose bound is above
-    `threshold` are scored. `has_negative` tells whether some x_f are negative. Finds the same rows
-    as `scan_block`.
+    The best of sixteen scores is at most Σ x_f · max_l w_lf + max_l b_l: one number per feature,
+    which fit into the cache where sixteen weights per feature do not. Only rows whose bound is
+    above `threshold` are scored. `has_negative` tells whether some x_f are negative. Finds the same
+    rows as `scan_block`.
     """
     alive = load(live, _START)
     zero, outside = splat(np.float32(0)), splat(-_HUGE)
@@ -197,7 +197,7 @@ def find_by_bounds(
         magnitude = max(upper, -lower)
         bounds[feature] = magnitude if has_negative else upper
         largest = max(largest, magnitude)
-    needed = threshold - highest - np.float32(_ROUNDING_OF_SUMS * largest_sum * largest)
+    needed = threshold - highest - np.float32(_ROUNDING_OF_SUMS * max_row_l1 * largest)
     n_found = 0
     for i in range(X.indptr.size - 1):
         row = np.uint64(i)

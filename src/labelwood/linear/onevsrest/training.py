@@ -146,18 +146,20 @@ def _mask(rows: IndexArray | None, n: int) -> NDArray[np.bool_]:
     return mask
 
 
-def _postings_of_rows(X: CSRArrays, n_features: int) -> tuple[CSRArrays, float, bool]:
-    """The rows of each feature, if rows are short, the largest Σ|x_f|, whether some x_f < 0."""
+def _postings_of_rows(X: CSRArrays, n_features: int) -> tuple[CSRArrays, bool, float, bool]:
+    """The rows of each feature, if rows are short; `use_postings`, `max_row_l1`, `has_negative`."""
     n = X.indptr.size - 1
     if X.indices.size > SHORT_ROW * n:
         nothing = np.zeros(n_features + 1, dtype=np.int64)
-        return CSRArrays(nothing, X.indices[:0], X.data[:0]), 0.0, False
+        return CSRArrays(nothing, X.indices[:0], X.data[:0]), False, 0.0, False
     columns = sp.csc_array(make_csr(X.indptr, X.indices, X.data, (n, n_features)))
     pointers = columns.indptr.astype(np.int64)
     by_feature = CSRArrays(pointers, columns.indices.view(np.uint32), columns.data)
     rows = np.repeat(np.arange(n), np.diff(X.indptr))
     sums = np.bincount(rows, np.abs(X.data), minlength=n)
-    return by_feature, float(sums.max(initial=0)), bool(X.data.min(initial=0) < 0)
+    max_row_l1 = float(sums.max(initial=0))
+    # Without a non-zero there is nothing to look up, and a pass over the rows costs nothing.
+    return by_feature, max_row_l1 > 0, max_row_l1, bool(X.data.min(initial=0) < 0)
 
 
 def _require_model_memory(pilots: dict[int, Block], n_blocks: int) -> None:

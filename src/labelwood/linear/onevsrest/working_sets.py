@@ -19,8 +19,9 @@ from labelwood.linear.onevsrest import _training_kernels as kernels
 # half as large by it, and training takes a tenth less time.
 _SAMPLE = 5000
 _FIRST_TOL = 3.0
-# The loss of all rows, which only the diagnostics need, takes a pass over them. Of more short rows
-# than this it would take a third of the training.
+# The loss of all rows, which only the diagnostics need, takes a pass over them. Above this many
+# short rows the pass would take a third of the training time, so the diagnostics are NaN unless
+# `slack` is 0.
 _FEW_ROWS = 20_000
 
 
@@ -89,15 +90,16 @@ class _Workspace(NamedTuple):
 class Problem(NamedTuple):
     """What all blocks share; `features` are the original columns of X.
 
-    `columns` holds the rows of each feature, or no row at all where rows are so long that looking
-    rows up by their features never pays. No row has Σ|x_f| above `largest_sum`, which is 0 for
-    long rows, and some x_f are negative where `has_negative`. `held_out` marks rows that
+    `columns` holds the rows of each feature with `use_postings`, or no row at all where rows are
+    so long that looking rows up by their features never pays. Then no row has Σ|x_f| above
+    `max_row_l1`, and some x_f are negative where `has_negative`. `held_out` marks rows that
     `Block.reduced` must not have seen, and has no element where there are none.
     """
 
     X: CSRArrays
     columns: CSRArrays
-    largest_sum: float
+    use_postings: bool
+    max_row_l1: float
     has_negative: bool
     features: IndexArray
     norms: FloatArray
@@ -239,7 +241,7 @@ def _grow(
         if enough or is_last:
             break
         working.add_found(n_found)
-    if problem.largest_sum > 0:
+    if problem.use_postings:
         if n <= _FEW_ROWS or settings.slack == 0:
             _scan(problem, lanes, bias, border, W, working, loss)
         else:
@@ -257,17 +259,17 @@ def _look(
     loss: DoubleArray,
 ) -> int:
     """The rows that should join; also the loss of each label where rows are long."""
-    if problem.largest_sum == 0:
+    if not problem.use_postings:
         return _scan(problem, lanes, bias, border, W, working, loss)
     n_found = kernels.find_by_postings(
-        problem.X, problem.columns, problem.largest_sum, problem.has_negative, lanes.live,
+        problem.X, problem.columns, problem.max_row_l1, problem.has_negative, lanes.live,
         bias, border, W, working.place, working.found,
     )  # fmt: skip
-    if n_found >= 0:
+    if n_found >= 0:  # −1: postings would not pay
         return n_found
     return kernels.find_by_bounds(
         problem.X,
-        problem.largest_sum,
+        problem.max_row_l1,
         problem.has_negative,
         lanes.live,
         bias,

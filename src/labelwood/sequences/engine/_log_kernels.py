@@ -126,7 +126,7 @@ def sample_path(
     cumulative: DoubleArray,
     path: PointerArray,
 ) -> None:
-    """A path of the chain, one uniform number a step (inverse of the distribution function)."""
+    """A path of the chain, one uniform number per step (inverse of the distribution function)."""
     s = cumulative_start.size
     for t in range(uniforms.size):
         row = cumulative_start if t == 0 else cumulative[int(path[t - 1])]

@@ -87,7 +87,7 @@ def maximize(
     tol: float,
     step_tol: float = 0.0,
 ) -> Run[E]:
-    """EM until an iteration gains at most `tol` a row in log likelihood, or `max_iter`.
+    """EM until an iteration gains at most `tol` per row in log likelihood, or `max_iter`.
 
     With `step_tol` it stops when the parameters move by no more than that, instead.
     """

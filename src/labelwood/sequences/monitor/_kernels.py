@@ -15,7 +15,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from labelwood.core._kernels import next_double
+from labelwood.core._kernels import next_normal
 from labelwood.core.kernel import exact_kernel
 from labelwood.core.types import AnyArray, DoubleArray
 
@@ -36,13 +36,21 @@ SEEN = 16  # step of the monitor at which the last block was full
 SIZE = 17
 
 # These are the positions in `settings`.
-HAZARD, RETURN, LEARN, REGRESS, LEVEL, RELEASE, ALPHA, LEAST, BLOCK = 0, 1, 2, 3, 4, 5, 6, 7, 8
+HAZARD = 0  # probability of a step that a healthy stream degrades
+RETURN = 1  # probability of a step that a degraded stream recovers
+LEARN = 2  # 1 if the baseline is learned from the stream, 0 if it is given
+REGRESS = 3  # 1 if an observation is predicted from the one before
+LEVEL = 4  # P(degraded) from which there is an alarm
+RELEASE = 5  # P(degraded) below which an alarm ends
+ALPHA = 6  # probability of a false alarm, ever, of the e-process; 0 if P(degraded) decides
+MIN_BASELINE = 7  # observations (blocks) that are learned before the first decision
+BLOCK = 8  # observations that are averaged into one
 N_SETTINGS = 9
 
 N_ROWS = 4
 _LARGE = 1e250  # where evidence stops to grow
 _DIFFUSE = 1e8  # variance of the regression's coefficients before any observation
-_LEAST = 3.0  # observations before which the scale is not known
+_MIN_FREEDOM = 3.0  # degrees of freedom below which the scale is not known
 
 
 @exact_kernel
@@ -91,7 +99,7 @@ def standardize(baseline: DoubleArray, y: float, settings: DoubleArray) -> float
     if settings[LEARN] == 0.0:
         return error / math.sqrt(baseline[RSS])
     freedom = baseline[N] - (2.0 if settings[REGRESS] > 0.0 else 1.0)
-    if freedom < _LEAST or baseline[RSS] <= 0.0:
+    if freedom < _MIN_FREEDOM or baseline[RSS] <= 0.0:
         return np.nan
     p0 = baseline[P00] + baseline[P01] * x
     p1 = baseline[P01] + baseline[P11] * x
@@ -197,7 +205,7 @@ def learn_later(
         baseline[LEARNED] = y
         return
     size = recent.size
-    if size == 0 or baseline[N] < settings[LEAST]:
+    if size == 0 or baseline[N] < settings[MIN_BASELINE]:
         if baseline[STEP] > 1.0 or not regress:
             learn(baseline, y, before, regress)
         baseline[LEARNED] = y
@@ -228,7 +236,7 @@ def advance(
     y = raw - baseline[OFFSET]
     baseline[STEP] += 1.0
     degraded = 1.0 - probabilities[0, 0]
-    if not learning or baseline[N] >= settings[LEAST]:
+    if not learning or baseline[N] >= settings[MIN_BASELINE]:
         u = standardize(baseline, y, settings)
         if math.isnan(u):  # a constant baseline, which the caller refuses
             return degraded
@@ -299,16 +307,6 @@ def watch(
 
 
 @exact_kernel
-def standard_normal(random: NDArray[np.uint64]) -> float:
-    """A standard normal number (polar method; the second one of the pair is not kept)."""
-    while True:
-        a, b = 2.0 * next_double(random) - 1.0, 2.0 * next_double(random) - 1.0
-        square = a * a + b * b
-        if 0.0 < square < 1.0:
-            return a * math.sqrt(-2.0 * math.log(square) / square)
-
-
-@exact_kernel
 def simulate(
     random: NDArray[np.uint64], n_healthy: int, shift: float, phi: float, limit: int,
     probabilities: DoubleArray, baseline: DoubleArray, recent: DoubleArray,
@@ -320,7 +318,7 @@ def simulate(
     `n_healthy` steps, and steps are counted from there. Row 0 of `reached` holds levels in rising
     order, and row 1 receives the first step at which P(degraded) reached each of them.
     """
-    x = standard_normal(random)
+    x = next_normal(random)
     innovation = math.sqrt(1.0 - phi * phi)
     n_reached, t = 0, 0
     while t < limit + n_healthy:
@@ -333,5 +331,5 @@ def simulate(
                 n_reached += 1
             if baseline[ALARM] > 0.0:
                 break
-        x = phi * x + innovation * standard_normal(random)
+        x = phi * x + innovation * next_normal(random)
     return t - n_healthy

@@ -52,7 +52,7 @@ class Figure:
         settings = np.zeros(kernels.N_SETTINGS)
         settings[kernels.HAZARD], settings[kernels.RETURN] = hazard, RETURN
         settings[kernels.LEVEL], settings[kernels.RELEASE] = level, RELEASE_SHARE * level
-        settings[kernels.ALPHA], settings[kernels.LEAST] = alpha, baseline_size
+        settings[kernels.ALPHA], settings[kernels.MIN_BASELINE] = alpha, baseline_size
         settings[kernels.BLOCK] = block
         baseline = np.zeros(kernels.SIZE)
         phi = 0.0 if autocorrelation is None else autocorrelation
@@ -108,7 +108,7 @@ class Figure:
     @property
     def learning(self) -> bool:
         """Whether the baseline is too short to watch."""
-        learned = self.baseline[kernels.N] >= self.settings[kernels.LEAST]
+        learned = self.baseline[kernels.N] >= self.settings[kernels.MIN_BASELINE]
         return bool(self.settings[kernels.LEARN] > 0 and not learned)
 
     def check_scale(self, name: str) -> None:

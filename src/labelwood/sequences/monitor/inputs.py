@@ -31,7 +31,7 @@ def for_each_figure(name: str, given: Any, figures: tuple[str, ...]) -> list[flo
     values = as_numbers(_in_order(name, given, figures))
     if values is None or values.shape != (len(figures),) or not np.isfinite(values).all():
         raise ParameterError(
-            f"{name} must be {len(figures)} finite numbers, one a figure. Got {given!r} instead."
+            f"{name} must be {len(figures)} finite numbers, one per figure. Got {given!r} instead."
         )
     return [float(one) for one in values]
 
@@ -43,7 +43,7 @@ def checked_blocks(given: Any, figures: tuple[str, ...], run_length: float) -> l
     blocks = whole_numbers(values)
     if blocks is None or blocks.size != n or (blocks < 1).any():
         raise ParameterError(
-            f"block must be {n} whole numbers ≥ 1, one a figure. Got {given!r} instead."
+            f"block must be {n} whole numbers ≥ 1, one per figure. Got {given!r} instead."
         )
     longest = int(run_length * n / SHORTEST)
     if blocks.max() > longest:

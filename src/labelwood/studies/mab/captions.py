@@ -91,11 +91,11 @@ def best_captions(path: Path, n: int) -> "DoubleArray":
             ratings = liked + int(row[DISLIKED])
         except (KeyError, TypeError, ValueError):
             names = ", ".join((*LIKED, DISLIKED))
-            raise source.error(reader.line_num, f"whole numbers of {names} are wanted") from None
+            raise source.error(reader.line_num, f"{names} must be whole numbers") from None
         if ratings > 0:
             shares.append(liked / ratings)
     if len(shares) < n:
-        raise source.error(None, f"{n} captions with ratings are wanted, {len(shares)} are there")
+        raise source.error(None, f"{n} captions with ratings are needed, {len(shares)} are there")
     return np.sort(shares)[::-1][:n]
 
 

@@ -44,7 +44,7 @@ def first_labels(y: object, taxonomy: Taxonomy | None, classes: object) -> Encod
 
 
 def _as_indicator(y: object) -> object:
-    """A dense column of zeros and ones is an indicator of one node, not a class a sample."""
+    """A dense column of zeros and ones is an indicator of one node, not a class per sample."""
     if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1 and y.dtype.kind in "biuf":
         return indicator(y)
     return y

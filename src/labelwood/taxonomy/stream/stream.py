@@ -12,7 +12,7 @@ from labelwood.core.sparse import as_csr, csr_arrays, unit_rows
 from labelwood.data.taxonomy import Taxonomy
 from labelwood.errors import DataError
 
-_FULL = 512  # features up to which "auto" keeps the whole inverse: 2 MB a node
+_FULL = 512  # features up to which "auto" keeps the whole inverse: 2 MB per node
 
 
 class TaxonomyStream:

@@ -102,7 +102,7 @@ def counted_tree_terms(
         training error + √(2 ln Π / n) + √(ln(1/δ') / 2n).
 
     The union over all shapes, labels and features, each with its share δ' of δ, adds what
-    it takes to write them down: a bit a node, one a leaf, one a decision for whether its
+    it takes to write them down: a bit per node, one per leaf, one per decision for whether its
     functions are the same, and ln(m + 1) + ln C(m, k) for its k of m features. How many
     folds vote must have been set without looking at the samples.
 

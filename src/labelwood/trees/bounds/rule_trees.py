@@ -58,7 +58,7 @@ def rule_tree_terms(
 
         training error + √(2 ln Π / n) + √(ln(1/δ') / 2n),
 
-    and the union over shapes (a bit a node), kinds of splits (a bit each), features and labels
+    and the union over shapes (a bit per node), kinds of splits (a bit each), features and labels
     adds the logarithm of their number to ln(1/δ). This is the counted bound of
     `labelwood.trees.bounds.formulas.counted_tree_terms` for splits of one feature.
 

@@ -26,7 +26,7 @@ from labelwood.trees.budgeted.decisions import (
 )
 from labelwood.trees.budgeted.pair_splits import memory_of_pairs
 from labelwood.trees.budgeted.pruning import (
-    LADDER,
+    MIN_GAINS,
     N_PARTS,
     Strictness,
     apply_gain_rule,
@@ -73,7 +73,7 @@ def _strictness(
         min_gain = growth.min_gain if growth.prune else -np.inf
         return [Strictness(min_gain, np.nan)] * len(trees), Effort()
     parts = [parts_of(samples) for samples in trees]
-    wrong = [np.zeros((len(LADDER), part.size), dtype=bool) for part in parts]
+    wrong = [np.zeros((len(MIN_GAINS), part.size), dtype=bool) for part in parts]
     total = Effort()
     for k in range(N_PARTS):
         balance = growth.class_weight == "balanced"

@@ -17,9 +17,11 @@ from labelwood.linear.budgeted import NOT_DIVIDED
 from labelwood.trees.budgeted.arrays import Node, flatten, in_order
 from labelwood.trees.budgeted.decisions import SECOND_ORDER, Samples
 
-LADDER = (1.0, 0.5, 2.0, 0.25, 4.0, 0.0)  # what is usual first, then what is less and less so
+MIN_GAINS = (1.0, 0.5, 2.0, 0.25, 4.0, 0.0)  # candidate strictness values, the default first
 N_PARTS = 2
-_DEVIATIONS = 2.0  # by which another has to be better; with one, a quarter of noise trees grew
+# Standard errors by which another value must beat an earlier one; with 1, a quarter of trees on
+# pure noise grew.
+_DEVIATIONS = 2.0
 
 
 class Strictness(NamedTuple):
@@ -34,8 +36,10 @@ def apply_gain_rule(
 ) -> None:
     """For each node the errors and leaves below, where only decisions stay that gain enough.
 
-    Parents come before their children in `nodes`, and nothing is cut yet; `min_gains` has a
-    number for each of `trees`, −∞ to keep everything.
+    Errors are counted twice: `leaf_errors` and `subtree_errors` of a node, and all that is computed
+    from them, are pairs of the training and the held-out value. Parents come before their children
+    in `nodes`, and nothing is cut yet; `min_gains` has a number for each of `trees`, −∞ to keep
+    everything.
     """
     for node in reversed(nodes):
         _apply_gain_rule_to(trees[node.tree], node, min_gains[node.tree])
@@ -115,12 +119,12 @@ def parts_of(samples: Samples) -> PointerArray:
 def wrong_by_strictness(
     root: Node, trees: list[Samples], rows: PointerArray, n_jobs: int | None
 ) -> NDArray[np.bool_]:
-    """For each number of `LADDER` whether the tree of a root, pruned so, gets these rows wrong."""
+    """For each strictness, which of `rows` the tree pruned with it misclassifies."""
     samples = trees[root.tree]
     leaves = flatten([root], trees, slopes=False).walk(samples.X[rows], n_jobs)[0][:, 0]
     nodes = in_order(root)
-    wrong = np.empty((len(LADDER), rows.size), dtype=bool)
-    for k, min_gain in enumerate(LADDER):
+    wrong = np.empty((len(MIN_GAINS), rows.size), dtype=bool)
+    for k, min_gain in enumerate(MIN_GAINS):
         apply_gain_rule(nodes, trees, [min_gain] * len(trees))
         wrong[k] = _labels(root)[leaves] != (samples.signs[rows] > 0)
     return wrong
@@ -139,14 +143,15 @@ def _labels(root: Node) -> AnyArray:
 
 
 def choose(wrong: NDArray[np.bool_], weights: DoubleArray) -> Strictness:
-    """The first of `LADDER` that is within two standard errors of the best.
+    """The first of `MIN_GAINS` that is within two standard errors of the best.
 
     Of two trees the difference in errors has as its variance the number of samples that one
     of them alone gets wrong.
     """
     best = wrong[int(np.argmin(wrong @ weights))]
-    # Of differences, which are nothing for equal rows: sums over them may not be quite equal.
+    # Subtract before summing: equal rows then give exactly 0, while two sums could differ by
+    # rounding.
     more = (wrong.astype(np.int8) - best) @ weights
     apart = (wrong != best) @ np.square(weights)
     chosen = int(np.argmax(more <= _DEVIATIONS * np.sqrt(apart)))
-    return Strictness(LADDER[chosen], float(weights[wrong[chosen]].sum() / weights.sum()))
+    return Strictness(MIN_GAINS[chosen], float(weights[wrong[chosen]].sum() / weights.sum()))

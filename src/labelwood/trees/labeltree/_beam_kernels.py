@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from labelwood.trees.labeltree.row_index import Directory, Postings
 
 _LANES = np.uint64(WIDTH)
-_START = np.uint64(0)
+_ABSENT = np.uint64(0)  # the number of a feature that a block does not have
 _ONE = np.uint64(1)
 _TIE = np.float32(0.01)
 _LOOKUP = 5  # looking a feature up costs as much as spreading out this many
@@ -49,18 +49,19 @@ def _spread(forest: "LabelForest", block: int, number: IndexArray, spread: Float
 def _spread_dot(X: CSRArrays, i: int, number: IndexArray, spread: FloatArray) -> FloatArray:
     total = splat(np.float32(0))
     for p in range(np.uint64(X.indptr[i]), np.uint64(X.indptr[i + 1])):
-        # Features are numbered from 1, and 0 stands for a feature that the block does not have.
+        # Features of the block are numbered from 1.
         k = np.uint64(number[X.indices[p]])
-        if k > _START:
+        if k > _ABSENT:
             total += splat(X.data[p]) * load(spread, (k - _ONE) * _LANES)
     return total
 
 
 @kernel
-def _log_loss(scores: FloatArray, start: int, logistic: bool) -> None:
-    """What each score costs its path: log σ(s), or −max(0, 1 − s)² − 0.01 / max(1, s).
+def _log_scores(scores: FloatArray, start: int, logistic: bool) -> None:
+    """The log score that a decision adds to its path, in place of its score s.
 
-    The last term lets decisions beyond 1 still differ.
+    It is log σ(s), or −max(0, 1 − s)² − 0.01 / max(1, s), whose last term lets decisions beyond 1
+    still differ.
     """
     if logistic:
         for lane in range(start, start + WIDTH):
@@ -188,7 +189,7 @@ def _finish_scores(
     for block in range(forest.node_blocks[node], forest.node_blocks[node + 1]):
         offset = load(forest.intercepts, np.uint64(block) * _LANES)
         store(scores, np.uint64(place), load(scores, np.uint64(place)) + offset)
-        _log_loss(scores, place, logistic)
+        _log_scores(scores, place, logistic)
         for lane in range(place, place + WIDTH):
             scores[lane] += above
         place += WIDTH

@@ -117,7 +117,7 @@ class LabelRules:
 
     @classmethod
     def from_text(cls, text: str) -> "LabelRules":
-        """Read rules, one a line; what follows # is a comment, except within quotes."""
+        """Read rules, one per line; what follows # is a comment, except within quotes."""
         if not isinstance(text, str):
             raise DataError(f"Rules must be text, one rule a line. Got {type(text).__name__}.")
         found = []

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwood.core.memory import available_memory
-from labelwood.core.second_use import SecondUse, same_arrays
+from labelwood.core.second_request import BuiltOnSecondRequest, same_arrays
 from labelwood.core.types import FloatArray, IndexArray, PointerArray
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class TopNodesOf:
 
     def __init__(self, forest: "Forest", n_features: int) -> None:
         self._forest = forest
-        self._tops = SecondUse(_make_top_nodes, forest, n_features)
+        self._tops = BuiltOnSecondRequest(_make_top_nodes, forest, n_features)
 
     def is_of(self, forest: "Forest") -> bool:
         """Whether it was made for these very arrays."""

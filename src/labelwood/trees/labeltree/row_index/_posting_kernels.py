@@ -116,8 +116,8 @@ def score_blocks(
         for k in range(blocks.size):
             word = postings.words[first + (blocks[k] >> _BLOCK_BITS)]
             bit = blocks[k] & _LAST_BLOCK
-            # Nine of ten bits are set, so the branch is foreseen, and the waits for many blocks
-            # overlap.
+            # Nine of ten bits are set, so the branch is predicted, and the cache misses of many
+            # blocks overlap.
             if word >> bit & _ONE:
                 head = postings.heads[_posting(word, bit)]
                 offset = start + np.uint64(head >> _HEAD)

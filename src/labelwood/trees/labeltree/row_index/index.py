@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwood.core.memory import available_memory
-from labelwood.core.second_use import SecondUse, same_arrays
+from labelwood.core.second_request import BuiltOnSecondRequest, same_arrays
 from labelwood.core.types import FloatArray, IndexArray, PointerArray
 from labelwood.trees.labeltree.row_index._lookup_kernels import feature_directory
 from labelwood.trees.labeltree.row_index._posting_kernels import BLOCKS_OF_WORD, transpose_blocks
@@ -74,7 +74,7 @@ class RowIndex:
         self._forest = forest
         self._n_features = n_features
         self._directory: Directory | None = None
-        self._postings = SecondUse(_make_postings, forest, n_features)
+        self._postings = BuiltOnSecondRequest(_make_postings, forest, n_features)
 
     def is_of(self, forest: "LabelForest") -> bool:
         """Whether it was made for these very arrays."""

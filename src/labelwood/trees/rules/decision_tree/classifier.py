@@ -91,7 +91,7 @@ class RuleTreeClassifier(RuleTreeMixin, LabelEstimator):
         NaN is refused, a value of its own, a zero, or replaced by the mean of the column
         (the commonest category).
     shared_tree : bool
-        With label sets: one tree for all labels, by the summed purity, instead of one a label.
+        With label sets: one tree for all labels, by the summed purity, instead of one per label.
     random_state : int, SeedSequence, Generator, RandomState or None
         For the folds.
     n_jobs : int or None

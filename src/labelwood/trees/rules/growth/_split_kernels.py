@@ -203,7 +203,7 @@ def _segment_totals(
     """For each feature of a node: where its entries start and end, their weight and target.
 
     `ones` tells rows of target 1 where all weights are 1, else it is empty: whole numbers are
-    added up several times as fast, and a byte a row stays in the cache.
+    added up several times as fast, and a byte per row stays in the cache.
     """
     features, rows = entries.features, entries.rows
     totals = empty((min(end - start, _most_segments(features, start, end)), 4), np.float64)

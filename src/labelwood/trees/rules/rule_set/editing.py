@@ -111,7 +111,7 @@ Edit: TypeAlias = Drop | Add | Move | Otherwise
 
 
 def parse_edits(edits: str | Iterable[str]) -> list[Edit]:
-    """Edits from text, one a line.
+    """Edits from text, one per line.
 
     Examples
     --------

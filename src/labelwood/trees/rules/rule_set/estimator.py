@@ -62,7 +62,7 @@ class RuleSet(ClassEstimator):
     ----------
     classes_ : array of shape (n_classes,)
     text_ : str
-        The rules, one a line.
+        The rules, one per line.
     words_, columns_ : arrays
         The features that the rules read, and their columns (−1 for a word that X lacks).
     counts_ : array of shape (n_rules, n_classes)
@@ -277,7 +277,7 @@ class RuleSet(ClassEstimator):
         return self._edited(editing.Move(number, to))
 
     def replay(self, edits: str | Iterable[str]) -> "RuleSet":
-        """Apply edits as in `edits_`, one a line: drop 3, add 2: a & -b -> c, move 5 to 2.
+        """Apply edits as in `edits_`, one per line: drop 3, add 2: a & -b -> c, move 5 to 2.
 
         Labels and problems are those of the rules after the last edit.
         """

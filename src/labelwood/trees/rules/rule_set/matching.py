@@ -21,7 +21,7 @@ class RuleText:
         return text
 
     def __str__(self) -> str:
-        return "rules as text, one a line"
+        return "rules as text, one per line"
 
 
 def satisfied(rule: Rule, values: DoubleArray, places: Mapping[str, int]) -> AnyArray:

@@ -1,6 +1,6 @@
 r"""Rules as plain text.
 
-rules      = { rule | comment }                      one a line; a comment starts with #
+rules      = { rule | comment }                      one per line; a comment starts with #
 rule       = conditions ("->" | "→") label
 conditions = "OTHERWISE" | condition { "&" condition }
 condition  = name                                    the feature is above 0: the word occurs
@@ -116,7 +116,7 @@ class _Line:
 
 
 def parse_rules(text: str) -> tuple[Rule, ...]:
-    """The rules in a text, one a line.
+    """The rules in a text, one per line.
 
     Examples
     --------
@@ -179,7 +179,7 @@ def _condition(line: _Line) -> Condition:
     condition = _plain_condition(line)
     if line.accept_word("or"):
         if not line.accept_word("missing"):
-            line.fail("'missing' (rules with other alternatives are written one a line)")
+            line.fail("'missing' (rules with other alternatives are written one per line)")
         return replace(condition, missing=True)
     return condition
 

@@ -1,8 +1,8 @@
-"""Files as people have them: each habit is a small file and what comes of it.
+"""Common usage of files: each case is a small file, and what is read of it.
 
-The habits of frames and pipelines stand beside, in a file of their own.
+Frames and pipelines have a file of their own, `test_common_usage.py`.
 """
-# ruff: noqa: E501 - a habit and its message stand side by side
+# ruff: noqa: E501 - a case and its message stand side by side
 
 import bz2
 

@@ -1,4 +1,4 @@
-"""The house as CONTRIBUTING shows it: no cycle of imports, one folder for each algorithm."""
+"""The architecture as CONTRIBUTING shows it: no cycle of imports, one folder for each algorithm."""
 
 import ast
 import re

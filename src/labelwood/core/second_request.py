@@ -1,4 +1,4 @@
-"""Records that are made when they are asked for a second time."""
+"""Records that are built when they are requested for the second time."""
 
 import threading
 from collections.abc import Callable
@@ -8,15 +8,15 @@ from typing import Any, Generic, TypeVar
 _R = TypeVar("_R")
 
 
-class SecondUse(Generic[_R]):
-    """A record that takes time and memory to make, and pays where calls for it are repeated.
+class BuiltOnSecondRequest(Generic[_R]):
+    """A record that takes time and memory to make, and pays where requests for it are repeated.
 
     `make` and what it takes are given; a program that asks once goes without the record, and so
-    does every one while `make` returns None, for want of memory. Threads share it.
+    does every one while `make` returns None, because memory is short. Threads share it.
 
     Examples
     --------
-    >>> table = SecondUse(sorted, [3, 1, 2])
+    >>> table = BuiltOnSecondRequest(sorted, [3, 1, 2])
     >>> table.get()
     >>> table.get()
     [1, 2, 3]

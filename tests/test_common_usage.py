@@ -1,4 +1,4 @@
-"""What a data scientist does in the first hour: frames, pipelines, grid search, wrong calls."""
+"""Common usage, as in a data scientist's first hour: frames, pipelines, grid search, errors."""
 
 import numpy as np
 import pandas as pd

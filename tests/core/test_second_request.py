@@ -1,10 +1,10 @@
 from concurrent.futures import ThreadPoolExecutor
 
-from labelwood.core.second_use import SecondUse, same_arrays
+from labelwood.core.second_request import BuiltOnSecondRequest, same_arrays
 
 
 def test_the_record_is_made_once_and_from_the_second_time_on():
-    table = SecondUse(sorted, [3, 1, 2])
+    table = BuiltOnSecondRequest(sorted, [3, 1, 2])
     assert table.get() is None
     assert table.made is None
     record = table.get()
@@ -13,7 +13,7 @@ def test_the_record_is_made_once_and_from_the_second_time_on():
 
 
 def test_threads_share_the_record():
-    table = SecondUse(sorted, [3, 1, 2])
+    table = BuiltOnSecondRequest(sorted, [3, 1, 2])
     table.get()
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda _: table.get(), range(32)))
