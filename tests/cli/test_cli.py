@@ -850,6 +850,12 @@ def test_after_warm_up_nothing_is_compiled(documents, tmp_path):
     assert warm.returncode == 0, warm.stderr
     assert sum(json.loads(warm.stdout)["seconds"].values()) > 1
     assert "reading" not in warm.stderr  # of the small files that it writes itself
+    many = tmp_path / "many.jsonl"  # enough for a trial of feature sets
+    many.write_text(
+        200 * '{"text": "a cat", "labels": ["cat"]}\n{"text": "dogs", "labels": ["dog"]}\n'
+    )
+    done = run_apart("train", many, "-o", tmp_path / "of many", env=environment)
+    assert "compiling" not in done.stderr, done.stderr
     for learner in LEARNERS:
         if "hierarchical" in learner:
             continue

@@ -136,8 +136,6 @@ def try_candidates(
     parts = held_out_parts(X, Y, random_state, n_wanted=_HELD_OUT)
     if not parts or isinstance(rest.C, np.ndarray) or isinstance(tree.C, np.ndarray):
         return _without_trial(rest, tree, size)
-    for estimator in (rest, tree):
-        warm_up(with_default_C(estimator), parts[0])
     if size.nominal > _MAX_NOMINAL:
         found = [_without_trial(rest, tree, size)[0]]
     else:
@@ -180,6 +178,7 @@ def _estimators(
 def _try_one_vs_rest(
     estimator: Any, parts: tuple[Part, ...], objective: str, size: Size
 ) -> Candidate:
+    warm_up(with_default_C(estimator), parts[0])
     trials = _Trials(estimator, parts, objective)
     tuning = trials.tuned()
     best = _nearest(tuning)
@@ -200,6 +199,7 @@ def _try_trees(
     is_dear = size.nominal > _CHEAP
     best_other = max((one.score or 0.0 for one in others), default=0.0)
     least = best_other - (_HOPELESS_AND_DEAR if is_dear else _HOPELESS) / 100
+    warm_up(with_default_C(estimator), parts[0])
     trials = _Trials(estimator, parts, objective, keep=True)
     doublings = _doublings(others)
     reach = None if doublings is None else _NEAR

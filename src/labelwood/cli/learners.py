@@ -64,8 +64,7 @@ def make_learners(learner: str, settings: Sequence[str], *, seed: int, jobs: int
     With settings `auto` chooses between the two linear ones, whose parameters they are.
     """
     labelwood = importlib.import_module("labelwood")
-    if learner not in LEARNERS:
-        raise ParameterError(f"no learner {learner!r}; {_nearest(learner)}")
+    check_learner(learner)
     own = [setting for setting in settings if not setting.startswith("text.")]
     defaults: dict[str, Any] = {"random_state": seed, "n_jobs": jobs}
     names = [name for name in LEARNERS[learner] if not own or learner != "auto" or name in _TUNED]
@@ -83,6 +82,12 @@ def make_learners(learner: str, settings: Sequence[str], *, seed: int, jobs: int
     # People do not tune; --set C=… does.
     tuned = {name: {**defaults, "C": "auto"} if name in _TUNED else defaults for name in names}
     return {kind.__name__: _make(kind, own, tuned[kind.__name__]) for kind in kinds}
+
+
+def check_learner(learner: str) -> None:
+    """Refuse a name that no learner has."""
+    if learner not in LEARNERS:
+        raise ParameterError(f"no learner {learner!r}; {_nearest(learner)}")
 
 
 def _vectorizer_parameters() -> Collection[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from labelwood.cli import options
+from labelwood.cli.compiling import compiled_aside
 from labelwood.cli.interrupt import stop_if_interrupted
 from labelwood.cli.learners import LEARNERS, AskedLearner
 from labelwood.cli.source import Source, check_labels, with_source
@@ -112,7 +113,8 @@ def train(
     limits.check(learner)
     params |= limits.parameters()
     shown = not (json or quiet)
-    with options.remarks(quiet, reading=json), options.announced(shown):
+    compiled = compiled_aside(learner, jobs)
+    with options.remarks(quiet, reading=json), options.announced(shown), compiled:
         estimators, vectorizer = _estimators(asked, along_taxonomy=source.taxonomy is not None)
         start = time.perf_counter()
         dataset = source.read()

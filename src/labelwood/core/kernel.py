@@ -9,8 +9,10 @@ others are compiled in memory. The logger ``labelwood`` says when a process comp
 time.
 """
 
+import importlib
 import logging
 import os
+import pkgutil
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -37,6 +39,21 @@ def exact_kernel(function: _F) -> _F:
 def compile_seconds() -> float:
     """Seconds that this process has spent compiling kernels so far."""
     return _compilations.seconds
+
+
+def is_compiled(package: str) -> bool:
+    """Whether kernels of a package were compiled before, or it has none."""
+    folder = importlib.import_module(package).__path__
+    files = [one.name for one in pkgutil.iter_modules(folder) if one.name.endswith("_kernels")]
+    indexes = []
+    for module in (importlib.import_module(f"{package}.{name}") for name in files):
+        for value in vars(module).values():
+            cache = getattr(getattr(value, "_cache", None), "_cache_file", None)
+            index = getattr(cache, "_index_path", None)  # Numba's internals may be others
+            if index is not None and value.__module__ == module.__name__:
+                indexes.append(index)
+    # Some are not compiled in every training: one that was is enough.
+    return not indexes or any(map(os.path.exists, indexes))
 
 
 def _compiled(function: Callable[..., object], *, fastmath: bool) -> object:

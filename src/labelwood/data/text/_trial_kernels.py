@@ -63,7 +63,8 @@ def score_labels(X: CSRArrays, rows: PointerArray, W: FloatArray) -> FloatArray:
     indptr, indices, data = X
     scores = empty((rows.size, W.shape[1]), np.float32)
     for r in range(rows.size):
-        scores[r] = W[W.shape[0] - 1]
+        for k in range(W.shape[1]):
+            scores[r, k] = W[W.shape[0] - 1, k]
         for p in range(indptr[rows[r]], indptr[rows[r] + 1]):
             weights, value = W[indices[p]], data[p]
             for k in range(W.shape[1]):
