@@ -1,4 +1,7 @@
-"""XMC repository text: ``points features labels``, then ``l1,l2 f:v f:v`` for each point."""
+"""XMC repository text: ``points features labels``, then ``l1,l2 f:v f:v`` for each point.
+
+The lines are parsed by `_parse_kernels.parse_lines`.
+"""
 
 import re
 from contextlib import suppress

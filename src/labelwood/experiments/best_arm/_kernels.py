@@ -1,4 +1,4 @@
-"""Bounds on an arm's mean that hold at all times at once, and one step of Algorithm 1.
+"""Bounds on an arm's mean that hold at all times, their inversion into p-values, Algorithm 1.
 
 A probability δ enters as `log_inverse_delta` = ln(1/δ), which cannot underflow. A reward model
 enters as the array `model`, whose positions are named in `labelwood.experiments.evidence`.
@@ -154,8 +154,9 @@ def log_inverse_p_value(
 ) -> float:
     """ln(1/p) of one treatment, corrected for all K of them, or `known` when that is more.
 
-    The correction is a union bound. For BOUNDS p is that of (4.5), by false position in a bracket
-    (the Illinois rule). At γ = p the bounds are apart: p errs upwards, by less than 1e-9 of it.
+    The correction is a union bound. For BOUNDS p is that of (4.5), which inverts the bounds: the
+    least γ at which they are apart, by false position in a bracket (the Illinois rule). It errs
+    upwards, by less than 1e-9 of it.
     """
     if model[KIND_OF_EVIDENCE] != BOUNDS:
         n, total = control[0], control[1]

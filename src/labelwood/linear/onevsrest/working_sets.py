@@ -218,7 +218,10 @@ def _grow(
     working: _WorkingSet,
     space: _Workspace,
 ) -> tuple[int, int, bool, bool, DoubleArray]:
-    """Solve and add rows in turns: passes, rounds, whether both ended well, loss of all rows."""
+    """Solve, and add rows to the working set, in turns.
+
+    Returns the passes, the rounds, whether both ended well, and the loss of all rows.
+    """
     X, n, W, loss = problem.X, problem.norms.size, space.W, np.zeros(WIDTH)
     bias, border = np.float32(settings.bias), np.float32(settings.slack - 1)
     n_iter, n_rounds = 0, 0
