@@ -1,5 +1,7 @@
 """`C="auto"`: chosen on held-out training samples, reported, and the same for every thread."""
 
+import math
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -7,6 +9,7 @@ import scipy.sparse as sp
 import labelwood
 from builders import separable
 from labelwood import LabelTreeClassifier, OneVsRestSVM, synthetic
+from labelwood.errors import ParameterError
 from labelwood.linear.tuning import Quality, held_out_parts, search_C, tune_C
 
 BOTH = pytest.mark.parametrize("kind", [OneVsRestSVM, LabelTreeClassifier])
@@ -36,9 +39,83 @@ def test_noise_wants_a_smaller_C_and_gets_it(kind):
 def test_the_model_is_that_of_the_chosen_value(kind):
     X, Y = noisy()
     model = kind(C="auto", random_state=0).fit(X, Y)
-    same = kind(C=model.C_, random_state=0).fit(X, Y)
+    power = model.frequency_power_
+    same = kind(C=model.C_, frequency_power=power, random_state=0).fit(X, Y)
     a, b = model.predict_topk(X, 2), same.predict_topk(X, 2)
     np.testing.assert_array_equal(a.scores, b.scores)
+
+
+def unequal(n=400, n_labels=6):
+    """Labels of 1/2, 1/4, … of the samples, which features tell but for noise."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((n, 20)).astype(np.float32)
+    borders = np.quantile(X[:, :n_labels], 0.5 ** np.arange(1, n_labels + 1), axis=0).diagonal()
+    Y = X[:, :n_labels] + 0.3 * rng.standard_normal((n, n_labels)) < borders
+    return sp.csr_array(X), sp.csr_array(Y.astype(np.float32))
+
+
+def label_C(model, Y, power):
+    """The C of each label as the documentation has it, in plain Python."""
+    counts = Y.toarray().sum(axis=0).astype(int).tolist()
+    logs = [math.log(n) for n in counts for _ in range(n)]  # one for each pair
+    typical = math.exp(sum(logs) / len(logs))
+    assert model.typical_count_ == pytest.approx(typical)
+    return np.array([model.C_ * (typical / n) ** power for n in counts])
+
+
+@BOTH
+def test_rarer_labels_have_a_larger_C(kind):
+    X, Y = unequal()
+    model = kind(C="auto", random_state=0).fit(X, Y)
+    power = {OneVsRestSVM: 0.2, LabelTreeClassifier: 0.4}[kind]
+    assert model.frequency_power_ == power
+    same = kind(C=label_C(model, Y, power), random_state=0).fit(X, Y)
+    equal = kind(C=model.C_, random_state=0).fit(X, Y)
+    scores = [one.predict_topk(X, 6).to_csr(6).toarray() for one in (model, same, equal)]
+    np.testing.assert_allclose(scores[0], scores[1], rtol=1e-4, atol=1e-4)
+    assert np.abs(scores[0] - scores[2]).max() > 0.01
+    assert equal.frequency_power_ == 0
+
+
+@BOTH
+def test_trials_give_rarer_labels_a_larger_C_too(kind):
+    X, Y = unequal()
+    model = kind(C="auto", random_state=0)
+    plain = kind(C="auto", frequency_power=0, random_state=0)
+    default = kind().C
+    scores = [[t.score for t in tune_C(one, X, Y, default).trials] for one in (model, plain)]
+    assert scores[0] != scores[1]
+
+
+def test_labels_that_are_added_have_the_C_of_their_number_of_samples():
+    X, Y = unequal()
+    model = OneVsRestSVM(C="auto", n_negatives=400, tol=1e-4, random_state=0).fit(X, Y)
+    costs = label_C(model, Y, 0.2)
+    model.add_labels(X, Y[:, [4]], [4])
+    own = OneVsRestSVM(C=costs[[4]], n_negatives=400, tol=1e-4, random_state=0).fit(X, Y[:, [4]])
+    one, other = (each.decision_function(X).toarray() for each in (model, own))
+    np.testing.assert_allclose(one[:, 4], other[:, 0], atol=2e-3)
+
+
+@BOTH
+def test_a_power_that_is_given_holds_for_a_given_C_too(kind, tmp_path):
+    X, Y = unequal()
+    model = kind(C=0.5, frequency_power=0.5, random_state=0).fit(X, Y)
+    same = kind(C=label_C(model, Y, 0.5), random_state=0).fit(X, Y)
+    np.testing.assert_allclose(
+        model.predict_topk(X, 3).scores, same.predict_topk(X, 3).scores, rtol=1e-4, atol=1e-4
+    )
+    labelwood.save(model, tmp_path / "model")
+    loaded = labelwood.load(tmp_path / "model")
+    assert (loaded.frequency_power_, loaded.typical_count_) == (0.5, model.typical_count_)
+
+
+@BOTH
+@pytest.mark.parametrize("power", [-0.1, 1.5, "some"])
+def test_a_power_outside_its_range_is_refused(kind, power):
+    X, Y = unequal(50)
+    with pytest.raises(ParameterError, match="'frequency_power' parameter"):
+        kind(frequency_power=power).fit(X, Y)
 
 
 @BOTH

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import joblib
 import numpy as np
-from sklearn.base import clone
 
 from labelwood.auto.choice import Cost
 from labelwood.core.calibration import n_calibration_folds
@@ -15,7 +14,7 @@ from labelwood.core.lanes import WIDTH
 from labelwood.core.types import CSR
 from labelwood.linear.onevsrest import OneVsRestSVM
 from labelwood.linear.onevsrest.training import SHORT_ROW
-from labelwood.linear.tuning import Part, fit_quietly, nominal_seconds
+from labelwood.linear.tuning import Part, fit_quietly, nominal_seconds, with_C
 from labelwood.trees.fastxml import FastXMLClassifier
 
 _QUARTER = 4
@@ -64,14 +63,12 @@ def warm_up(model: Any, part: Part) -> None:
 
 def with_default_C(estimator: Any) -> Any:
     """A copy that neither tunes `C` nor calibrates."""
-    C = type(estimator)().C if isinstance(estimator.C, str) else estimator.C
-    return clone(estimator).set_params(C=C, calibrate=False)
+    return with_C(estimator, type(estimator)().C if isinstance(estimator.C, str) else estimator.C)
 
 
 def to_try(estimator: Any, C: float, part: Part) -> Any:
     """A copy to fit a part with: a tuned `C` is rescaled for the part, a given one is kept."""
-    used = part.C_for(C) if isinstance(estimator.C, str) else C
-    return clone(estimator).set_params(C=used, calibrate=False)
+    return with_C(estimator, part.C_for(C) if isinstance(estimator.C, str) else C)
 
 
 def head(part: Part, n: int) -> Part:

@@ -30,6 +30,7 @@ from labelwood.linear.tuning import (
     fit_quietly,
     held_out_parts,
     mean_quality,
+    power_of,
     search_C,
 )
 from labelwood.trees.fastxml import FastXMLClassifier
@@ -185,7 +186,8 @@ def _try_one_vs_rest(
     pilots = trials.pilots[best.C]
     cost = expected_cost(estimator, best.C, parts[0], pilots, size, size.one_vs_rest_peak)
     name = type(estimator).__name__
-    return Candidate("one-vs-rest", name, {"C": tuning.C}, cost, best.precisions, best.score)
+    params = _chosen(estimator, tuning)
+    return Candidate("one-vs-rest", name, params, cost, best.precisions, best.score)
 
 
 def _try_trees(
@@ -207,13 +209,14 @@ def _try_trees(
     kind, best = type(estimator).__name__, _nearest(tuning)
     pilots = trials.pilots[best.C]
     cost = expected_cost(estimator, best.C, parts[0], pilots, size, size.tree_peak)
-    tree = Candidate("label tree", kind, {"C": tuning.C}, cost, best.precisions, best.score)
+    params = _chosen(estimator, tuning)
+    tree = Candidate("label tree", kind, params, cost, best.precisions, best.score)
     found = [tree]
-    for name, params in _variants(estimator, size).items():
-        varied = tree._replace(name=name, params={**tree.params, **params})
-        n_trees = params.get("n_trees", 1)
+    for name, own in _variants(estimator, size).items():
+        varied = tree._replace(name=name, params={**params, **own})
+        n_trees = own.get("n_trees", 1)
         # A wide beam is for prediction: in training it would triple the time.
-        search = {name: value for name, value in params.items() if name == "beam"}
+        search = {name: value for name, value in own.items() if name == "beam"}
         if best.score < least:
             costs = Cost(n_trees * cost.seconds, n_trees * cost.bytes)
             found.append(varied._replace(cost=costs, precisions=None, score=None))
@@ -275,6 +278,12 @@ def _variants(estimator: Any, size: Size) -> dict[str, dict[str, Any]]:
         "label tree, wide beam": wide,
         f"{_MANY_TREES} label trees, wide beam": {**wide, "n_trees": _MANY_TREES},
     }
+
+
+def _chosen(estimator: Any, tuning: Tuning) -> dict[str, Any]:
+    """Parameters with which a fit does what was tried."""
+    power = {"frequency_power": power_of(estimator)} if isinstance(estimator.C, str) else {}
+    return {"C": tuning.C, **power}
 
 
 def _nearest(tuning: Tuning) -> Trial:

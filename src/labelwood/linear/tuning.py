@@ -11,7 +11,7 @@ fit. Fewer samples need a larger `C`, so that a trial of a part takes more than 
 
 import warnings
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -92,23 +92,65 @@ class Tuning(NamedTuple):
 
 
 class TunedC:
-    """What estimators with `C="auto"` share: `C_` and `tuning_`, set by `_choose_C` in `fit`."""
+    """What estimators with `C="auto"` share: fitted attributes that `_choose_C` sets in `fit`.
+
+    `frequency_power_` is by which power of its samples the C of a label is smaller than `C_`,
+    which is that of a label with `typical_count_` samples.
+    """
 
     C: float | str | DoubleArray
     C_: float | str | DoubleArray
+    frequency_power: float | str
+    frequency_power_: float
+    typical_count_: float
     tuning_: dict[str, Any]
+
+    _tuned_power: ClassVar[float]  # where C is tuned
 
     def _choose_C(self, X: CSR, Y: CSR, default: float) -> None:
         """Set `C_`, and `tuning_` where it was chosen by trial."""
         self.__dict__.pop("tuning_", None)
         self.C_ = self.C
+        self.frequency_power_ = power_of(self)
+        self.typical_count_ = _typical_count(Y)
         if isinstance(self.C, str):
             tuning = tune_C(self, X, Y, default)
             self.C_, self.tuning_ = tuning.C, tuning.to_dict()
 
-    def _used_C(self) -> Any:
-        """`C_`, or the parameter where an array for other labels was set since, or an old model."""
-        return vars(self).get("C_", self.C) if isinstance(self.C, str) else self.C
+    def _used_C(self, Y: CSR) -> Any:
+        """The C of each column of Y, or one for all.
+
+        It comes from `C_`, or from the parameter where an array for other labels was set since.
+        """
+        C: Any = vars(self).get("C_", self.C) if isinstance(self.C, str) else self.C
+        power = vars(self).get("frequency_power_", 0.0)  # models of before have none
+        if power == 0:
+            return C
+        counts = np.bincount(Y.indices, minlength=Y.shape[1])
+        return C * (self.typical_count_ / np.maximum(counts, 1)) ** power
+
+
+def power_of(estimator: TunedC) -> float:
+    """`frequency_power` as a number: that of `C="auto"`, or 0 where C is given."""
+    power = estimator.frequency_power
+    if not isinstance(power, str):
+        return float(power)
+    return estimator._tuned_power if isinstance(estimator.C, str) else 0.0
+
+
+def with_C(estimator: Any, C: float) -> Any:
+    """A copy with a number for `C`, which else does what `estimator` does; nothing calibrated."""
+    copy = clone(estimator).set_params(C=C, calibrate=False)
+    if isinstance(estimator, TunedC):
+        copy.set_params(frequency_power=power_of(estimator))
+    return copy
+
+
+def _typical_count(Y: CSR) -> float:
+    """The samples of a label, as the geometric mean over all pairs of a sample and its label."""
+    counts = np.bincount(Y.indices)
+    counts = counts[counts > 0]
+    return float(np.exp(np.average(np.log(counts), weights=counts))) if counts.size else 1.0
 
 
 def tune_C(estimator: Any, X: CSR, Y: CSR, default: float) -> Tuning:
@@ -122,7 +164,7 @@ def tune_C(estimator: Any, X: CSR, Y: CSR, default: float) -> Tuning:
         return Tuning(default, (), too_few(Y))
 
     def of_part(C: float, part: Part) -> Quality:
-        trial = clone(estimator).set_params(C=part.C_for(C), calibrate=False)
+        trial = with_C(estimator, part.C_for(C))
         return mean_precision(fit_quietly(trial, part), part.X_held_out, part.Y_held_out)
 
     return search_C(lambda C: mean_quality([of_part(C, part) for part in parts]), default)

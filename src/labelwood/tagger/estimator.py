@@ -217,7 +217,8 @@ class Tagger(RuledTagger):
         features, Y, names, hashes = self._more_samples(X, y)
         estimator = clone(self.estimator_)
         if "C_" in vars(self.estimator_):
-            estimator.set_params(C=self.estimator_.C_)
+            power = vars(self.estimator_).get("frequency_power_", 0.0)
+            estimator.set_params(C=self.estimator_.C_, frequency_power=power)
         self._fit_estimator(estimator, *memory.joined(remembered, features, Y), None)
         self.label_names_ = np.asarray(names, dtype=np.str_)
         self._know(hashes)

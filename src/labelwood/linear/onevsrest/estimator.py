@@ -59,6 +59,10 @@ class OneVsRestSVM(TunedC, LabelEstimator):
         "auto" chooses a multiple of the default on held-out training samples (see `C_` and
         `tuning_`). Inverse regularization strength, as in LinearSVC; larger values fit the
         training data more closely. With rows of unit length the default suits TF-IDF and words.
+    frequency_power : float or "auto"
+        By which power of its samples the C of a label is smaller: one with four times as many as
+        others has their C / 4^frequency_power. `C` is that of a label with `typical_count_`
+        samples. "auto" is 0.2 where `C` is "auto", and 0 where it is given.
     propensity : None, "estimate", Propensity or array of shape (n_labels,)
         Probability p_l that a true label was recorded. With it an error on a positive sample
         of label l costs C/p_l, so that rare labels, which are missing most often, weigh more.
@@ -120,6 +124,9 @@ class OneVsRestSVM(TunedC, LabelEstimator):
         With `calibrate`: knots of the map from scores to probabilities.
     C_ : float or array
         The value of `C` that was used.
+    frequency_power_, typical_count_ : float
+        The power that was used, and the samples of a label (geometric mean over all pairs of a
+        sample and a label).
     tuning_ : dict
         With `C="auto"`: the values that were tried, their P@1, 3 and 5 on held-out samples,
         and the reason of the choice.
@@ -135,8 +142,12 @@ class OneVsRestSVM(TunedC, LabelEstimator):
     [['cat']]
     """
 
+    # The best of 0, 0.2 and 0.4 on held-out parts of 16 training sets: P@1, 3 and 5 gain 0.08
+    # points in the mean, and 0.2 to 0.3 on Bibtex, Delicious, Corel5k, pydocs, titles and WordNet.
+    _tuned_power = 0.2
     _constraints: ClassVar[Constraints] = {
         "C": (Real(above=0), OneOf("auto"), Instance("ndarray")),
+        "frequency_power": (Real(low=0, high=1), OneOf("auto")),
         "propensity": (OneOf("estimate"), Instance("ndarray", "Propensity"), None),
         "class_weight": (OneOf("balanced"), Instance("dict"), None),
         "tol": Real(above=0),
@@ -174,6 +185,7 @@ class OneVsRestSVM(TunedC, LabelEstimator):
         self,
         *,
         C: float | str | DoubleArray = _DEFAULT_C,
+        frequency_power: float | str = "auto",
         propensity: str | DoubleArray | Propensity | None = None,
         class_weight: str | dict[Any, float] | None = None,
         tol: float = 0.3,
@@ -191,6 +203,7 @@ class OneVsRestSVM(TunedC, LabelEstimator):
         n_jobs: int | None = None,
     ) -> None:
         self.C = C
+        self.frequency_power = frequency_power
         self.propensity = propensity
         self.class_weight = class_weight
         self.tol = tol
@@ -233,7 +246,7 @@ class OneVsRestSVM(TunedC, LabelEstimator):
         # One part that is held out is calibrated on as the blocks are trained.
         held_out = folds[0] if len(folds) == 1 and weights is None else None
         if folds and held_out is None:
-            self._calibrate(matrix, Y, weights, C=self.C_)
+            self._calibrate(matrix, Y, weights, C=self.C_, frequency_power=self.frequency_power_)
         blocks = self._train(matrix, Y, labels_with_samples(Y), weights, held_out=held_out)
         if held_out is not None:
             self._calibrate_by_reduced(blocks, matrix, Y, held_out)
@@ -296,7 +309,7 @@ class OneVsRestSVM(TunedC, LabelEstimator):
         names: AnyArray | None = None,
         held_out: AnyArray | None = None,
     ) -> list[Block]:
-        positive, negative = label_costs(self._used_C(), self.propensity, Y)
+        positive, negative = label_costs(self._used_C(Y), self.propensity, Y)
         classes = self.classes_ if names is None else names
         adding = names is not None
         factors = class_factors(self.class_weight, Y, classes, self.multilabel_, adding=adding)

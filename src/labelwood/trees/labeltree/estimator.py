@@ -64,6 +64,10 @@ class LabelTreeClassifier(TunedC, LabelEstimator):
         "auto" chooses a multiple of the default on held-out training samples (see `C_` and
         `tuning_`). Inverse regularization strength, as in LinearSVC. With rows of unit length
         the default suits TF-IDF.
+    frequency_power : float or "auto"
+        By which power of its samples the C of a label is smaller: one with four times as many as
+        others has their C / 4^frequency_power. `C` is that of a label with `typical_count_`
+        samples. "auto" is 0.4 where `C` is "auto", and 0 where it is given.
     loss : "squared_hinge" or "logistic"
         Loss of a classifier. The logistic loss is slower and needs a larger `C`.
     propensity : None, "estimate", Propensity or array of shape (n_labels,)
@@ -113,6 +117,9 @@ class LabelTreeClassifier(TunedC, LabelEstimator):
         Largest number of passes of a block of classifiers.
     C_ : float or array
         The value of `C` that was used.
+    frequency_power_, typical_count_ : float
+        The power that was used, and the samples of a label (geometric mean over all pairs of a
+        sample and a label).
     tuning_ : dict
         With `C="auto"`: the values that were tried, their P@1, 3 and 5 on held-out samples,
         and the reason of the choice.
@@ -129,11 +136,15 @@ class LabelTreeClassifier(TunedC, LabelEstimator):
     [['cat']]
     """
 
+    # The best of 0, 0.2 and 0.4 on held-out parts of 16 training sets: P@1, 3 and 5 gain 0.14
+    # points in the mean, and 0.2 to 0.5 on Bibtex, Delicious, Corel5k, pydocs, titles and WordNet.
+    _tuned_power = 0.4
     _constraints: ClassVar[Constraints] = {
         "n_trees": Integer(low=1),
         "max_leaf_labels": Integer(low=1),
         "branching": Integer(low=2, high=32),
         "C": (Real(above=0), OneOf("auto"), Instance("ndarray")),
+        "frequency_power": (Real(low=0, high=1), OneOf("auto")),
         "loss": OneOf("squared_hinge", "logistic"),
         "propensity": (OneOf("estimate"), Instance("ndarray", "Propensity"), None),
         "n_negatives": Integer(low=0),
@@ -174,6 +185,7 @@ class LabelTreeClassifier(TunedC, LabelEstimator):
         max_leaf_labels: int = 32,
         branching: int = 16,
         C: float | str | DoubleArray = _DEFAULT_C,
+        frequency_power: float | str = "auto",
         loss: str = "squared_hinge",
         propensity: str | DoubleArray | Propensity | None = None,
         n_negatives: int = 0,
@@ -195,6 +207,7 @@ class LabelTreeClassifier(TunedC, LabelEstimator):
         self.max_leaf_labels = max_leaf_labels
         self.branching = branching
         self.C = C
+        self.frequency_power = frequency_power
         self.loss = loss
         self.propensity = propensity
         self.n_negatives = n_negatives
@@ -217,12 +230,12 @@ class LabelTreeClassifier(TunedC, LabelEstimator):
         matrix, Y = self._begin_fit(X, y)
         self._choose_C(matrix, Y, _DEFAULT_C)
         if self.calibrate:
-            self._calibrate(matrix, Y, C=self.C_)
+            self._calibrate(matrix, Y, C=self.C_, frequency_power=self.frequency_power_)
         outcome = fit_trees(
             self._scaled(matrix),
             Y,
             labels_with_samples(Y),
-            label_costs(self._used_C(), self.propensity, Y, type(self).__name__),
+            label_costs(self._used_C(Y), self.propensity, Y, type(self).__name__),
             Settings.of(self),
             random_state=self.random_state,
             n_jobs=self.n_jobs,
@@ -263,7 +276,7 @@ class LabelTreeClassifier(TunedC, LabelEstimator):
         if not self.roots_.size and columns.nnz:
             raise DataError("Labels cannot be added to a model without a tree; fit it again.")
         used = labels_with_samples(columns)
-        costs = label_costs(self._used_C(), self.propensity, columns, type(self).__name__)
+        costs = label_costs(self._used_C(columns), self.propensity, columns, type(self).__name__)
         numbers = np.arange(len(labels), dtype=np.uint32) + np.uint32(self.classes_.size)
         if used.size:
             outcome = add_labels(
