@@ -475,7 +475,8 @@ def test_how_the_time_grows_is_seen_from_processor_time(monkeypatch, train):
 
 def test_a_variant_costs_in_proportion_to_its_pilots():
     pilots, others = [Pilot(9, 2.0, 2.0, 100)], [Pilot(9, 9.0, 6.0, 300)]
-    assert scaled_cost(Cost(10.0, 1200), pilots, others, 200) == Cost(30.0, 3200)
+    assert scaled_cost(Cost(10.0, 1200), pilots, others, 200, 200) == Cost(30.0, 3200)
+    assert scaled_cost(Cost(10.0, 1200), pilots, others, 200, 500) == Cost(30.0, 3500)
 
 
 @pytest.mark.filterwarnings("ignore:.*ha(s|ve) no sample")
@@ -499,16 +500,24 @@ import ctypes, gc, json, re, sys, warnings
 from pathlib import Path
 import labelwood
 warnings.simplefilter("ignore")
-n, d, n_labels, n_nonzeros = map(int, sys.argv[1:])
+calibrate, n, d, n_labels, n_nonzeros = map(int, sys.argv[1:])
 train = labelwood.synthetic(
     n, d, n_labels, nonzeros_per_sample=n_nonzeros, random_state=0, n_jobs=2
 ).train
+options = {"calibrate": bool(calibrate), "random_state": 0, "n_jobs": 2}
+kinds = ("OneVsRestSVM", "LabelTreeClassifier", "FastXMLClassifier")[:2 if d > 5000 else 3]
+given = [getattr(labelwood, kind)(**options) for kind in kinds]
+for one in given[:2]:
+    one.set_params(C="auto")
 found = {}
-for one in labelwood.choose_learner(train.X, train.Y, n_jobs=2).candidates[:2]:
-    model = getattr(labelwood, one.learner)(**one.params, random_state=0, n_jobs=2)
+for one in labelwood.choose_learner(train.X, train.Y, candidates=given, n_jobs=2).candidates:
+    model = getattr(labelwood, one.learner)(**one.params, **options)
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
-    Path("/proc/self/clear_refs").write_text("5")  # forgets the largest resident set so far
+    try:
+        Path("/proc/self/clear_refs").write_text("5")  # forgets the largest resident set so far
+    except OSError:
+        sys.exit(77)
     peaks = []
     for _ in range(2):
         status = Path("/proc/self/status").read_text()
@@ -522,11 +531,16 @@ print(json.dumps(found))
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
+@pytest.mark.parametrize("calibrate", [0, 1])
 @pytest.mark.parametrize(
-    "shape", [(30_000, 20_000, 3_000, 8), (15_000, 20_000, 400, 100), (40_000, 5_000, 40, 12)]
+    "shape", [(30_000, 20_000, 3_000, 8), (15_000, 20_000, 400, 100), (40_000, 4_000, 40, 12)]
 )
-def test_expected_memory_is_the_peak_of_a_fit(shape):
-    command = [sys.executable, "-c", _PEAK, *map(str, shape)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+def test_expected_memory_is_the_peak_of_a_fit(shape, calibrate):
+    command = [sys.executable, "-c", _PEAK, str(calibrate), *map(str, shape)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode == 77:
+        pytest.skip("/proc/self/clear_refs may not be written")
+    assert done.returncode == 0, done.stderr
     for name, (expected, measured) in json.loads(done.stdout).items():
-        assert measured / 1.7 < expected < 1.7 * measured, name
+        # What the allocator keeps differs from run to run by a third.
+        assert measured / 2 < expected < 2 * measured, name

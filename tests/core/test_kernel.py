@@ -3,6 +3,11 @@
 import os
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+from labelwood.core._kernels import next_double
+from labelwood.core.kernel import _SharedCacheFile
 
 # No directory can be written to, which even root is refused here.
 NOTHING_IS_WRITABLE = """
@@ -53,6 +58,35 @@ def test_kernels_that_were_compiled_before_are_used_though_nothing_is_writable(t
     assert "compiling kernels, first run only" in run("", tmp_path).stderr
     done = run(NOTHING_IS_WRITABLE, tmp_path)
     assert (done.stdout, done.stderr) == ("42\n", "")
+
+
+def test_processes_that_compile_at_once_do_not_take_each_others_code(tmp_path):
+    """Both have read the index before one of them writes it, and the second one's code is last."""
+    both_read, first_is_kept = threading.Barrier(2, timeout=10), threading.Event()
+
+    class Slow(_SharedCacheFile):
+        def _load_index(self):
+            index = super()._load_index()
+            both_read.wait()
+            return index
+
+        def _save_data(self, name, data):
+            assert data == 1 or first_is_kept.wait(10)
+            super()._save_data(name, data)
+            first_is_kept.set()
+
+    kept = [Slow(str(tmp_path), "kernel", "stamp") for _ in range(2)]
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda file, key: file.save(key, key), kept, (1, 2)))
+    later = _SharedCacheFile(str(tmp_path), "kernel", "stamp")
+    found = [later.load(key) for key in (1, 2)]
+    assert found in ([1, None], [None, 2])  # what is lost is compiled again
+    later.save(3, 3)
+    assert later.load(3) == 3
+
+
+def test_kernels_are_kept_in_files_that_no_other_process_writes():
+    assert type(next_double._cache._cache_file) is _SharedCacheFile
 
 
 CHECKED = """

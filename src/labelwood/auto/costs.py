@@ -8,7 +8,7 @@ import joblib
 import numpy as np
 
 from labelwood.auto.choice import Cost
-from labelwood.core.calibration import n_calibration_folds
+from labelwood.core.calibration import RANKED, n_calibration_folds
 from labelwood.core.kernel import compile_seconds
 from labelwood.core.lanes import WIDTH
 from labelwood.core.types import CSR
@@ -105,32 +105,47 @@ class Size(NamedTuple):
             nominal_seconds(X, Y),
         )
 
-    def one_vs_rest_peak(self, model: float) -> float:
+    def one_vs_rest_peak(self, model: float, *, calibrated: bool = False) -> float:
         """The most of three phases: the rows are prepared, blocks are trained, they are joined.
 
         Preparing short rows also sorts their entries by feature, and keeps them so. Training holds
-        the rows and what is ready of the model, and for each thread the weights of a block twice,
-        with a few numbers a row and label. Joined blocks are held in two orders.
+        the rows and what is ready of the model, and for each thread the weights of a block in
+        single and in double precision, with a few numbers per row and label. Joined blocks are held
+        in two orders. A calibrated model has a second one, which has not seen some rows.
         """
         is_short = self.nonzeros <= SHORT_ROW * self.n
         prepared = (35 if is_short else 15) * self.nonzeros
         rows = (16 if is_short else 8) * self.nonzeros
-        trained = rows + self.n_threads * 4 * WIDTH * (3 * self.d + 4 * self.n) + model
-        return _BASE + max(prepared, trained, 2.4 * model)
+        n_busy = min(self.n_threads, -(-self.n_labels // WIDTH))
+        scratch = n_busy * 4 * WIDTH * (3 * self.d + 4 * self.n)
+        trained = rows + scratch + (2 if calibrated else 1) * model
+        return _BASE + max(prepared, trained, (3.4 if calibrated else 2.4) * model)
 
-    def tree_peak(self, model: float) -> float:
-        """A copy of the rows, the labels' mean vectors, what the root is trained with, the trees.
+    def calibration_of(self, estimator: Any) -> float:
+        """The rows of the fit that has not seen some of them, and the scores of these.
 
-        Further threads have rows of their own below the root alone, where nodes are smaller.
+        Sorting and pooling takes about 100 bytes for each held-out sample and ranked label. An
+        estimator that is not calibrated takes nothing.
+        """
+        if not estimator.calibrate:
+            return 0.0
+        n_held_out = self.n if n_calibration_folds(self.n) > 1 else self.n // 5
+        return 8 * self.nonzeros + 100 * n_held_out * min(RANKED, self.n_labels)
+
+    def tree_peak(self, model: float, n_trees: int = 1) -> float:
+        """A copy of the rows, the labels' mean vectors, what roots are trained with, the trees.
+
+        Below the root a thread has fewer rows, so that only the roots of several trees add up.
         """
         vectors = min(256 * self.n_labels, self.n_pairs * self.nonzeros / max(self.n, 1))
         root = 8 * self.nonzeros + 4 * WIDTH * (3 * self.n + self.d)
-        return _BASE + 8 * self.nonzeros + 8 * vectors + root + 2.2 * model
+        roots = min(self.n_threads, n_trees) * root
+        return _BASE + 8 * self.nonzeros + 8 * vectors + roots + 2.2 * model
 
     def forest_peak(self, model: float) -> float:
-        """Each thread has the rows twice, the columns of a node, and a few numbers a row."""
+        """Each thread has the rows twice, the columns of a node, and a few numbers per row."""
         each = 24 * self.nonzeros + 16 * self.n_pairs + 120 * self.n
-        return self.n_threads * each + 2.2 * model  # the trees are concatenated
+        return _BASE + self.n_threads * each + 2.2 * model  # the trees are concatenated
 
 
 def expected_cost(
@@ -161,7 +176,8 @@ def expected_cost(
     else:
         sizes = (quarter.bytes, size_of_model)
         model = grown(*sizes, (n, size.n), blocks, (_POWERS_OF_BYTES, _POWERS_OF_BYTES))
-    return Cost(_calibration_factor(estimator, size.n) * times * seconds, int(peak(model)))
+    memory = peak(model) + size.calibration_of(estimator)
+    return Cost(_calibration_factor(estimator, size.n) * times * seconds, int(memory))
 
 
 def n_used_labels(Y: CSR) -> int:
@@ -186,15 +202,20 @@ def _calibration_factor(estimator: Any, n: int) -> float:
 
 
 def scaled_cost(
-    cost: Cost, pilots: Sequence[Pilot], others: Sequence[Pilot], scratch: float
+    cost: Cost,
+    pilots: Sequence[Pilot],
+    others: Sequence[Pilot],
+    scratch: float,
+    more_scratch: float,
 ) -> Cost:
     """The cost of a variant, by the ratio of its pilots to those from which `cost` was expected.
 
-    `scratch` are the bytes that do not follow the size of the model.
+    `scratch` are the bytes that do not follow the size of the model, `more_scratch` those of the
+    variant.
     """
     (_, work, size), (_, more_work, more_size) = _medians(pilots), _medians(others)
     seconds = more_work / max(work, 1e-9) * cost.seconds
-    return Cost(seconds, int(scratch + more_size / size * (cost.bytes - scratch)))
+    return Cost(seconds, int(more_scratch + more_size / size * (cost.bytes - scratch)))
 
 
 def grown(
@@ -204,7 +225,7 @@ def grown(
     problems: tuple[int, ...] = (1, 1, 1),
     powers: tuple[tuple[float, float], tuple[float, float]] = (_POWERS, _POWERS_OF_EACH),
 ) -> float:
-    """A power of the samples, fitted through the values at a quarter of a part and at the part.
+    """The value for all samples, by a power of them through a quarter of a part and the part.
 
     `n` are the samples of the part and of all, `problems` how many problems the quarter, the part
     and all samples have: few samples have few of the labels, and only what each problem takes

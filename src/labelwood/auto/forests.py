@@ -111,7 +111,8 @@ def try_forest(estimator: Any, parts: tuple[Part, ...], objective: str, size: Si
 
 def _cost(estimator: Any, forests: _Forests, size: Size, overhead: float) -> Cost:
     """Time and memory in proportion to the trees, but for the seconds of a fit without any."""
-    first, part, scratch = forests.first, forests.parts[0], size.forest_peak(0)
+    first, part = forests.first, forests.parts[0]
+    scratch = size.forest_peak(0) + size.calibration_of(estimator)
     counted = clone(first).set_params(calibrate=estimator.calibrate)
     cost = expected_cost(counted, estimator.C, part, forests.pilots, size, size.forest_peak)
     times = estimator.n_trees / first.n_trees

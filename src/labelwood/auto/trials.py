@@ -1,6 +1,7 @@
 """Candidates fitted on a part of the training samples, and how they rank the ones held out."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from labelwood.auto.costs import (
 )
 from labelwood.auto.forests import try_forest
 from labelwood.auto.quality import quality_on
+from labelwood.core.calibration import n_calibration_folds
 from labelwood.core.types import CSR
 from labelwood.errors import ParameterError
 from labelwood.linear.onevsrest import OneVsRestSVM
@@ -184,7 +186,10 @@ def _try_one_vs_rest(
     tuning = trials.tuned()
     best = _nearest(tuning)
     pilots = trials.pilots[best.C]
-    cost = expected_cost(estimator, best.C, parts[0], pilots, size, size.one_vs_rest_peak)
+    # A few samples are calibrated on in turns, each in a fit of its own.
+    together = estimator.calibrate and n_calibration_folds(size.n) == 1
+    peak = partial(size.one_vs_rest_peak, calibrated=together)
+    cost = expected_cost(estimator, best.C, parts[0], pilots, size, peak)
     name = type(estimator).__name__
     params = _chosen(estimator, tuning)
     return Candidate("one-vs-rest", name, params, cost, best.precisions, best.score)
@@ -217,17 +222,19 @@ def _try_trees(
         n_trees = own.get("n_trees", 1)
         # A wide beam is for prediction: in training it would triple the time.
         search = {name: value for name, value in own.items() if name == "beam"}
+        scratch = [size.tree_peak(0, n) + size.calibration_of(estimator) for n in (1, n_trees)]
         if best.score < least:
-            costs = Cost(n_trees * cost.seconds, n_trees * cost.bytes)
+            of_models = n_trees * (cost.bytes - scratch[0])
+            costs = Cost(n_trees * cost.seconds, int(scratch[1] + of_models))
             found.append(varied._replace(cost=costs, precisions=None, score=None))
         elif n_trees == 1:
             quality = trials.quality_with(best.C, search)
             found.append(varied._replace(precisions=quality[0], score=quality[1]))
         else:
             trees = clone(estimator).set_params(n_trees=n_trees)
-            more = _Trials(trees, parts, objective, search)
-            quality = more.quality(best.C)
-            costs = scaled_cost(cost, pilots, more.pilots[best.C], size.tree_peak(0))
+            many = _Trials(trees, parts, objective, search)
+            quality = many.quality(best.C)
+            costs = scaled_cost(cost, pilots, many.pilots[best.C], *scratch)
             found.append(varied._replace(cost=costs, precisions=quality[0], score=quality[1]))
     return found
 

@@ -1,6 +1,7 @@
 """`labelwood train`."""
 
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from labelwood.cli import options
-from labelwood.cli.compiling import compiled_aside
+from labelwood.cli.compiling import compiling_in_background
 from labelwood.cli.interrupt import stop_if_interrupted
 from labelwood.cli.learners import LEARNERS, AskedLearner
 from labelwood.cli.source import Source, check_labels, with_source
@@ -113,8 +114,9 @@ def train(
     limits.check(learner)
     params |= limits.parameters()
     shown = not (json or quiet)
-    compiled = compiled_aside(learner, jobs)
-    with options.remarks(quiet, reading=json), options.announced(shown), compiled:
+    # With a time limit the seconds of the trials decide, which the other process would change.
+    ahead = nullcontext() if time_limit else compiling_in_background(learner, jobs)
+    with options.remarks(quiet, reading=json), options.announced(shown), ahead:
         estimators, vectorizer = _estimators(asked, along_taxonomy=source.taxonomy is not None)
         start = time.perf_counter()
         dataset = source.read()

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from labelwood.data.dataset import Dataset
 
 
+_TRIED = ("onevsrest", "labeltree", "fastxml")  # the learners that auto chooses among
+
 Only = Annotated[
     list[str] | None,
     typer.Option(
@@ -31,7 +33,7 @@ def warm_up(
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Compile all kernels once, so that no later run has to.
+    """Compile all kernels once, or those of some learners, so that no later run has to.
 
     They are cached beside the package, in the user's cache directory if that is not writable,
     or in the directory of the environment variable NUMBA_CACHE_DIR.
@@ -49,7 +51,7 @@ def warm_up(
     if json:
         options.print_json({"seconds": compiled})
     elif not quiet:
-        typer.echo(f"{'all kernels':<24} {sum(compiled.values()):>6.1f} s")
+        typer.echo(f"{'in all':<24} {sum(compiled.values()):>6.1f} s")
 
 
 def _steps(jobs: int, only: list[str] | None = None) -> Iterator[tuple[str, Callable[[], None]]]:
@@ -62,8 +64,10 @@ def _steps(jobs: int, only: list[str] | None = None) -> Iterator[tuple[str, Call
     taxonomy = Taxonomy.from_edges([("0", name) for name in names[1:]], names)
     if not only:
         yield "readers", lambda: _read(made.train)
-    for learner in only or LEARNERS:
-        if learner != "auto":  # which chooses among the others
+    # auto chooses among others.
+    asked = only if only and "auto" not in only else [*(only or LEARNERS), *_TRIED]
+    for learner in dict.fromkeys(asked):
+        if learner != "auto":
             yield learner, partial(_train, learner, made.train, taxonomy, jobs)
     if only:
         return
@@ -226,7 +230,7 @@ def _vectorize() -> None:
     labels = [["cat"], ["owl"], ["cat", "owl"]] * 3
     TextVectorizer(min_df=1, max_features=5, selection="chi2").fit(texts, labels)
     TextVectorizer(min_df=1, fields={"text": 1.0}).fit([{"text": text} for text in texts])
-    # The trial of feature sets wants some hundred texts.
+    # Fewer than 200 texts have no trial of feature sets.
     TextVectorizer(features="auto", min_df=1, random_state=0).fit(40 * texts, 40 * labels)
 
 

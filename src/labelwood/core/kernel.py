@@ -18,6 +18,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar, cast
+from uuid import uuid4
 
 from numba import njit, types
 from numba.core import caching, event
@@ -41,8 +42,13 @@ def compile_seconds() -> float:
     return _compilations.seconds
 
 
-def is_compiled(package: str) -> bool:
-    """Whether kernels of a package were compiled before, or it has none."""
+def caches_kernels() -> bool:
+    """Whether compiled kernels are kept for other processes."""
+    return _compilations.is_cached
+
+
+def has_compiled_kernels(package: str) -> bool:
+    """Whether a kernel of a package was compiled before, or it has none."""
     folder = importlib.import_module(package).__path__
     files = [one.name for one in pkgutil.iter_modules(folder) if one.name.endswith("_kernels")]
     indexes = []
@@ -67,6 +73,10 @@ def _compiled(function: Callable[..., object], *, fastmath: bool) -> object:
         with suppress(RuntimeError, AttributeError):  # Numba's internals may be others
             dispatcher._cache = _ReadOnlyCache(function)  # type: ignore[no-untyped-call]
         _compilations.is_cached = False
+    else:
+        file = getattr(dispatcher._cache, "_cache_file", None)  # Numba's internals may be others
+        if type(file) is caching.IndexDataCacheFile:
+            file.__class__ = _SharedCacheFile
     _ignore_literals(dispatcher)
     return cast(object, dispatcher)
 
@@ -119,6 +129,22 @@ class _Compilations(event.Listener):
 
 _compilations = _Compilations()
 event.register("numba:compile", _compilations)  # type: ignore[no-untyped-call]
+
+
+class _SharedCacheFile(caching.IndexDataCacheFile):
+    """A cache that several processes write at once.
+
+    Numba numbers the files of a kernel, so that two processes could write different code under one
+    number, and the index of the one would lead to the code of the other. Here each has a name that
+    no other process takes, and is there before the index names it.
+    """
+
+    def save(self, key: Any, data: object) -> None:
+        """Keep a compiled kernel."""
+        overloads = self._load_index()  # type: ignore[no-untyped-call]
+        name = overloads.get(key) or self._data_name(uuid4().int >> 65)  # type: ignore[no-untyped-call]
+        self._save_data(name, data)  # type: ignore[no-untyped-call]
+        self._save_index({**overloads, key: name})  # type: ignore[no-untyped-call]
 
 
 class _ReadOnlyLocator(caching._SourceFileBackedLocatorMixin, caching._CacheLocator):

@@ -100,7 +100,7 @@ def _minimal_t(process: Process) -> float:
 
 
 def sharper_regret_bound(process: Process, t: int) -> Bound:
-    """The same regret as in `regret_bound`, without the slack in the proof of theorem 1.
+    """The same regret as in `regret_bound`, with less slack than theorem 1.
 
     The number N of a node's examples is binomial, so that no limit for it is needed: with
     E[e^(−aN)] = (1 − μ(1 − e^(−a)))^(t − 1) the terms of a node are P(A) times

@@ -39,7 +39,7 @@ class GraphSystem(NamedTuple):
 class Transduction(NamedTuple):
     """Scores of all nodes, the mass that they are shares of, and how the solver ended.
 
-    The mass of a node is the solution for y = 1.
+    The mass of a node is the solution with y = 1 at every labeled node.
     """
 
     scores: CSR
@@ -148,7 +148,7 @@ def solve_labels(
 def label_remote_nodes(
     system: GraphSystem, solved: Transduction, *, tol: float, least: float
 ) -> Transduction:
-    """Label nodes beyond the solver's tolerance: so far from all labeled ones that it drops them.
+    """Label nodes beyond the solver's tolerance, so far from all labeled ones that it drops them.
 
     The decay makes the mass fall by a constant factor with each edge, and conjugate gradient
     never reaches nodes where it is below `tol`. They get their scores layer by layer, from the

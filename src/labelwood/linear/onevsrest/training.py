@@ -108,7 +108,7 @@ def train_labels(
     arrays, features = compact_columns(X, commonest_first=True)
     # Each thread holds the weights of a block in single and in double precision, and a few
     # numbers for each row and label.
-    n_threads = joblib.effective_n_jobs(n_jobs)
+    n_threads = min(joblib.effective_n_jobs(n_jobs), -(-labels.size // WIDTH))
     needed = n_threads * 4 * WIDTH * (3 * features.size + 4 * X.shape[0])
     require_memory(needed, f"training on {n_threads} threads", "lower n_jobs")
     norms = row_norms(arrays, settings.bias)

@@ -36,8 +36,8 @@ SEEN = 16  # step of the monitor at which the last block was full
 SIZE = 17
 
 # These are the positions in `settings`.
-HAZARD = 0  # probability of a step that a healthy stream degrades
-RETURN = 1  # probability of a step that a degraded stream recovers
+HAZARD = 0  # probability, at each step, that a healthy stream degrades
+RETURN = 1  # probability, at each step, that a degraded stream recovers
 LEARN = 2  # 1 if the baseline is learned from the stream, 0 if it is given
 REGRESS = 3  # 1 if an observation is predicted from the one before
 LEVEL = 4  # P(degraded) from which there is an alarm

@@ -47,7 +47,7 @@ def fit_trees(
     The nodes above the leaves are trained first. The leaves are then also trained on the rows
     that these nodes would send to them in prediction, as hard negatives.
     """
-    problem = NodeProblem.of(X, labels.size, settings, n_jobs)
+    problem = NodeProblem.of(X, labels.size, settings, n_jobs, settings.n_trees)
     members = csr_arrays(sp.csr_array(Y.T))
     trees: list[LabelClusters] = []
     levels: list[list[Level]] = []

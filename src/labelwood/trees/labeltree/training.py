@@ -107,12 +107,14 @@ class NodeProblem(NamedTuple):
     norms: FloatArray
 
     @classmethod
-    def of(cls, X: CSR, n_labels: int, settings: Settings, n_jobs: int | None) -> Self:
+    def of(
+        cls, X: CSR, n_labels: int, settings: Settings, n_jobs: int | None, n_roots: int = 1
+    ) -> Self:
         """Check that the memory suffices, and renumber the features by frequency."""
         arrays, features = compact_columns(X, commonest_first=True)
-        n_threads = joblib.effective_n_jobs(n_jobs)
-        # At the root a thread holds a copy of the rows, and sixteen or more numbers for each
-        # row and feature.
+        n_threads = min(joblib.effective_n_jobs(n_jobs), n_roots)
+        # At a root a thread holds a copy of the rows, and sixteen or more numbers for each row and
+        # feature; below it there are fewer rows.
         per_thread = 8 * X.nnz + 4 * WIDTH * (3 * X.shape[0] + features.size)
         needed = 8 * X.nnz + n_threads * per_thread + 16 * TERMS * n_labels
         require_memory(needed, f"training on {n_threads} threads", "lower n_jobs")
