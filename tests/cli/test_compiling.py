@@ -22,7 +22,8 @@ def run(code, folder):
     environment = {
         **os.environ,
         "NUMBA_CACHE_DIR": str(folder / "cache"),
-        "PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")]),
+        # An empty part would stand for the folder in which the program runs.
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")])),
     }
     command = [sys.executable, "-P", "-c", code]
     return subprocess.run(command, env=environment, capture_output=True, text=True, cwd=folder)
