@@ -142,7 +142,7 @@ class OneVsRestSVM(TunedC, LabelEstimator):
     [['cat']]
     """
 
-    # The best of 0, 0.2 and 0.4 on held-out parts of 16 training sets: P@1, 3 and 5 gain 0.08
+    # The best of 0, 0.2 and 0.4 on held-out parts of 16 training sets: P@1, 3 and 5 gain 0.07
     # points in the mean, and 0.2 to 0.3 on Bibtex, Delicious, Corel5k, pydocs, titles and WordNet.
     _tuned_power = 0.2
     _constraints: ClassVar[Constraints] = {
