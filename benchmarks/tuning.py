@@ -72,7 +72,7 @@ def _features(data) -> sp.csr_array:
 
 def _check(learner: str, X, Y, X_kept, Y_kept) -> dict[str, object]:
     import labelwood
-    from labelwood.linear.tuning import mean_precision, tune_C
+    from labelwood.linear.tuning import mean_precision, power_of, tune_C
 
     make = getattr(labelwood, learner)
     default = make().C
@@ -81,9 +81,10 @@ def _check(learner: str, X, Y, X_kept, Y_kept) -> dict[str, object]:
     tuning = tune_C(make(C="auto", random_state=0), sp.csr_array(X), sp.csr_array(Y), default)
     tuning_seconds = time.process_time() - start
     figures = []
-    for C in [tuning.C, *(default * 2.0**power for power in GRID)]:
+    frequency_power = power_of(make(C="auto"))
+    for C in [tuning.C, *(default * 2.0**step for step in GRID)]:
         start = time.process_time()
-        model = make(C=C, random_state=0).fit(X, Y)
+        model = make(C=C, frequency_power=frequency_power, random_state=0).fit(X, Y)
         seconds = time.process_time() - start
         precisions, score, _ = mean_precision(model, X_kept, Y_kept)
         figures.append((C, *(100 * one for one in precisions), 100 * score, seconds))
