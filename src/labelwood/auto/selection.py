@@ -57,7 +57,7 @@ def choose_learner(
     >>> from labelwood import choose_learner, synthetic
     >>> train = synthetic(1000, 500, 100).train
     >>> choose_learner(train.X, train.Y).learner
-    'OneVsRestSVM'
+    'LabelTreeClassifier'
     """
     check_parameter("choose_learner", "objective", objective, OneOf(*OBJECTIVES))
     for name, limit in (("time_limit", time_limit), ("memory_limit", memory_limit)):
