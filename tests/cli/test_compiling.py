@@ -77,8 +77,12 @@ def test_no_process_is_started_where_nothing_would_be_kept(cold, monkeypatch):
 @pytest.mark.parametrize("executable", [None, "", "/no/such/python", "/"])
 def test_a_training_goes_on_without_the_other_process(cold, monkeypatch, executable):
     monkeypatch.setattr(compiling.sys, "executable", executable)
+    assert compiling._pays("labeltree", 2)  # so that a process is asked for
+    assert compiling._started("labeltree") is None
+    trained = False
     with compiling.compiling_in_background("labeltree", 2):
-        pass
+        trained = True
+    assert trained
 
 
 ASIDE = """
